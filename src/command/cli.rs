@@ -1,31 +1,22 @@
 //! The command line as a whole.
 
-use std::{
-    ffi::OsString,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::ffi::OsString;
 
-use anyhow::Context as _;
 use clap::{
-    ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueHint,
+    ArgMatches, Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand,
+    builder::{Resettable, StyledStr},
 };
 use clap_complete::Shell;
-use clap_mangen::Man;
 use report::COMMAND;
 
 use crate::command::{
+    Exit, Failure, called,
     config::{CONFIGURABLE, Settings},
     consumer_plugin, doctor, hub,
     manifests::{Crd, PrintSchema, Rbac},
-    report as reports,
-    rules::{self, explain},
+    print, report as reports, rules,
+    rules::explain,
     run,
-    terminal::{
-        ColorFlags, called,
-        exit::{Exit, Failure},
-        print,
-    },
 };
 
 /// Checks whether a cluster manager follows the rules of the ClusterProfile API (KEP-4322) on a hub.
@@ -37,8 +28,6 @@ use crate::command::{
                   4 could not run."
 )]
 pub struct Cli {
-    #[command(flatten)]
-    color: ColorFlags,
     #[command(subcommand)]
     command: Subcommands,
 }
@@ -57,8 +46,6 @@ enum Subcommands {
     Schema(PrintSchema),
     Plugin(consumer_plugin::ConsumerPlugin),
     Completions(Completions),
-    #[command(name = "man")]
-    ManPages(ManPages),
     /// Print the version
     Version,
 }
@@ -76,14 +63,14 @@ pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
     };
     let settings = Settings::read(&whole, name, given)?;
     let mut cli = cli(&settings.matches);
-    let (config, claim) = match &mut cli.command {
-        Subcommands::Run(run) => (&mut run.flags.config, &mut run.flags.claim),
-        Subcommands::Doctor(doctor) => (&mut doctor.run.config, &mut doctor.run.claim),
-        Subcommands::Replay(replay) => (&mut replay.config, &mut replay.claim),
+    let judge = match &mut cli.command {
+        Subcommands::Run(run) => &mut run.flags.judge,
+        Subcommands::Doctor(doctor) => &mut doctor.run.judge,
+        Subcommands::Replay(replay) => &mut replay.judge,
         _ => return Ok(cli),
     };
-    claim.about = settings.about;
-    config.set = settings.set;
+    judge.claim.about = settings.about;
+    judge.config.set = settings.set;
     Ok(cli)
 }
 
@@ -93,7 +80,6 @@ fn cli(matches: &ArgMatches) -> Cli {
 
 impl Cli {
     pub fn execute(self) -> Result<Exit, Failure> {
-        self.color.apply();
         match self.command {
             Subcommands::Run(run) => run.execute(),
             Subcommands::Doctor(doctor) => doctor.execute(),
@@ -107,8 +93,7 @@ impl Cli {
             Subcommands::Schema(schema) => schema.execute(),
             Subcommands::Plugin(plugin) => plugin.execute(),
             Subcommands::Completions(completions) => completions.execute(),
-            Subcommands::ManPages(pages) => pages.execute(),
-            Subcommands::Version => print(&Cli::command().render_version()).map(|()| Exit::Success),
+            Subcommands::Version => print(&Cli::command().render_version()),
         }
     }
 }
@@ -155,17 +140,18 @@ fn with_short_help(arg: clap::Arg) -> clap::Arg {
 
 /// Puts the command as the user types it into the text after the help of a command and of its subcommands.
 fn with_name(command: Command, called: &str) -> Command {
-    let text = command
-        .get_after_help()
-        .map(ToString::to_string)
-        .unwrap_or_default();
-    let long = command.get_after_long_help().map(ToString::to_string);
-    let typed = |text: String| text.replace(&format!("{COMMAND} "), &format!("{called} "));
-    let command = command.after_help(typed(text));
-    let command = match long {
-        Some(long) => command.after_long_help(typed(long)),
-        None => command,
+    let typed = |text: Option<&StyledStr>| {
+        let text = text.map(|text| {
+            text.to_string()
+                .replace(&format!("{COMMAND} "), &format!("{called} "))
+        });
+        Resettable::from(text.map(StyledStr::from))
     };
+    let (text, long) = (
+        typed(command.get_after_help()),
+        typed(command.get_after_long_help()),
+    );
+    let command = command.after_help(text).after_long_help(long);
     command.mut_subcommands(|subcommand| with_name(subcommand, called))
 }
 
@@ -181,49 +167,8 @@ impl Completions {
     fn execute(self) -> Result<Exit, Failure> {
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut Cli::command(), COMMAND, &mut script);
-        print(&String::from_utf8_lossy(&script)).map(|()| Exit::Success)
+        print(&String::from_utf8_lossy(&script))
     }
-}
-
-/// Write the manual pages into a folder: one for the command, one for each subcommand
-#[derive(Debug, Args)]
-struct ManPages {
-    /// The folder, for example ~/.local/share/man/man1; it is made if it is missing
-    #[arg(value_name = "FOLDER", value_hint = ValueHint::DirPath)]
-    folder: PathBuf,
-}
-
-impl ManPages {
-    fn execute(self) -> Result<Exit, Failure> {
-        let folder = &self.folder;
-        write_pages(folder)
-            .with_context(|| format!("failed to write manual pages into {}", folder.display()))
-            .map_err(Failure::could_not_run)?;
-        Ok(Exit::Success)
-    }
-}
-
-fn write_pages(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    let mut whole = Cli::command();
-    // Gives the subcommands their full names.
-    whole.build();
-    let source = whole.render_version();
-    write_page(&whole, source.trim_end(), folder)
-}
-
-fn write_page(command: &Command, source: &str, folder: &Path) -> io::Result<()> {
-    for subcommand in command.get_subcommands().filter(|command| !command.is_hide_set()) {
-        write_page(subcommand, source, folder)?;
-    }
-    let page = Man::new(command.clone())
-        .source(source)
-        .manual("ClusterProfile conformance");
-    let mut text = Vec::new();
-    page.render(&mut text)?;
-    // Flags and commands are there to be copied: no hyphenation, ragged lines.
-    let text = String::from_utf8_lossy(&text).replacen(".SH NAME\n", ".nh\n.ad l\n.SH NAME\n", 1);
-    fs::write(folder.join(page.get_filename()), text)
 }
 
 #[cfg(test)]

@@ -2,15 +2,11 @@
 
 use std::{env, path::PathBuf};
 
-use anyhow::{Context as _, anyhow};
+use anyhow::anyhow;
 use clap::{Args, ValueHint};
 use collect::testbed::{PluginReply, PluginRun, is_profile_variable, report_plugin_run};
-use tokio::runtime::Builder;
 
-use crate::command::terminal::{
-    exit::{Exit, Failure},
-    print,
-};
+use crate::command::{Exit, Failure, print, runtime};
 
 /// The variable with which a caller describes the cluster (KEP-541).
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
@@ -44,16 +40,12 @@ impl ConsumerPlugin {
             env: variables.collect(),
             exec_info: env::var(EXEC_INFO).ok(),
         };
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .context("failed to start the runtime")
-            .map_err(Failure::could_not_run)?;
+        let runtime = runtime(false)?;
         let reply = runtime
             .block_on(report_plugin_run(&self.recorder, run))
             .map_err(Failure::could_not_run)?;
         match reply {
-            PluginReply::Print(text) => print(&format!("{text}\n")).map(|()| Exit::Success),
+            PluginReply::Print(text) => print(&format!("{text}\n")),
             PluginReply::Hang(duration) => {
                 runtime.block_on(tokio::time::sleep(duration));
                 Err(Failure::could_not_run(anyhow!(

@@ -23,16 +23,7 @@ use lab::{
 use tokio::runtime::{Builder, Runtime};
 
 use crate::command::{
-    flags::{
-        driver::Driving,
-        members,
-        plan::Own,
-        target::{Reference, Target, TestHub},
-    },
-    terminal::{
-        exit::{Exit, Failure, bail_usage},
-        print, signals,
-    },
+    Driving, Exit, Failure, Reference, TestHub, bail_usage, flags::members, print, terminal::signals,
 };
 
 const ADMIN: &str = "admin";
@@ -79,23 +70,16 @@ pub struct ServeHub {
 
 impl ServeHub {
     pub fn execute(self) -> Result<Exit, Failure> {
-        let elsewhere = match self.hub {
-            TestHub::K3s if !Hub::HAS_K3S => return Err(Failure::no_hub(HubError::WithoutK3s)),
-            TestHub::K3s if self.audit_log_out.is_some() => {
-                Some("--audit-log-out is for --hub lab or envtest")
+        match self.hub {
+            TestHub::K3s if Hub::HAS_K3S && self.audit_log_out.is_some() => {
+                bail_usage!("--audit-log-out is for --hub lab or envtest")
             }
-            TestHub::Envtest | TestHub::K3s if self.port.is_some() => Some("--port is for --hub lab"),
-            _ => None,
-        };
-        if let Some(reason) = elsewhere {
-            bail_usage!("{reason}");
+            TestHub::Envtest | TestHub::K3s if self.port.is_some() => {
+                bail_usage!("--port is for --hub lab")
+            }
+            _ => {}
         }
-        let runtime = Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .context("failed to start the runtime")
-            .map_err(Failure::could_not_run)?;
-        runtime.block_on(async {
+        runtime(false)?.block_on(async {
             tokio::select! {
                 ended = self.serve() => ended,
                 () = signals::once() => Ok(Exit::Success),
@@ -117,8 +101,7 @@ impl ServeHub {
         let _members = self.serve_members().await?;
         let mut flags = Vec::new();
         if let Some(path) = &self.audit_log_out {
-            let path = absolute(path).context("failed to find the audit log's folder");
-            let path = path.map_err(Failure::usage)?;
+            let path = absolute(path).context("failed to find the audit log's folder")?;
             flags.push(format!("--audit-log-path={}", path.display()));
         }
         let clock = Clock::system();
@@ -126,8 +109,7 @@ impl ServeHub {
         if let Some(server) = hub.as_lab() {
             let loopback = Loopback::bind("lab", self.port.unwrap_or_default())
                 .await
-                .context("failed to listen: choose another --port")
-                .map_err(Failure::could_not_run)?;
+                .context("failed to listen: choose another --port")?;
             self.log_requests(server)?;
             self.print_kubeconfig(
                 &loopback.endpoint().kubeconfig_as(ADMIN),
@@ -139,7 +121,7 @@ impl ServeHub {
             }
         } else {
             // Other hubs listen by themselves.
-            if let Some(access) = hub.handout_as(ADMIN).map_err(Failure::no_hub)? {
+            if let Some(access) = hub.handout_as(ADMIN)? {
                 self.print_kubeconfig(&access.kubeconfig, &access.server)?;
             }
             Err(self.manage(&hub).await)
@@ -151,12 +133,8 @@ impl ServeHub {
         let Some(reference) = &self.manager else {
             return std::future::pending().await;
         };
-        let own = Own {
-            members: false,
-            audit_log: false,
-        };
         let mut plan = Plan::watching(Duration::ZERO);
-        match set_up(hub, reference, &mut plan, own, None, Clock::system()).await {
+        match set_up(hub, reference, &mut plan, false, None, Clock::system()).await {
             Ok(running) => running.await,
             Err(failure) => failure,
         }
@@ -164,12 +142,11 @@ impl ServeHub {
 
     /// Makes the lab write its audit log, where one is requested.
     fn log_requests(&self, server: &ApiServer) -> Result<(), Failure> {
-        let open = |path: &PathBuf| {
-            fs::File::create(path)
-                .with_context(|| format!("failed to write --audit-log-out {}", path.display()))
-                .map_err(Failure::could_not_run)
-        };
-        server.send_audit_log(self.audit_log_out.as_ref().map(open).transpose()?);
+        if let Some(path) = &self.audit_log_out {
+            let file = fs::File::create(path)
+                .with_context(|| format!("failed to write --audit-log-out {}", path.display()))?;
+            server.send_audit_log(Some(file));
+        }
         // The same as envtest's policy.
         server.set_audit_level(AuditLevel::RequestResponse);
         Ok(())
@@ -182,29 +159,22 @@ impl ServeHub {
             let failed = || format!("failed to serve the member {name}, or to write its kubeconfig");
             let fake_member = FakeMember::new(name, Clock::system(), one_of_several(number, name));
             let member = fake_member.serve().await;
-            let member = member.with_context(failed).map_err(Failure::could_not_run)?;
+            let member = member.with_context(failed)?;
             let path = self.members_out.join(format!("{name}.kubeconfig"));
             fs::create_dir_all(&self.members_out)
                 .and_then(|()| replace_private_file(&path, &member.kubeconfig()))
-                .with_context(failed)
-                .map_err(Failure::could_not_run)?;
+                .with_context(failed)?;
             served.push(member);
         }
         Ok(served)
     }
 
-    fn print_kubeconfig(&self, kubeconfig: &str, server: &str) -> Result<(), Failure> {
+    fn print_kubeconfig(&self, kubeconfig: &str, server: &str) -> Result<Exit, Failure> {
+        let path = self.kubeconfig_out.display();
         replace_private_file(&self.kubeconfig_out, kubeconfig)
-            .with_context(|| {
-                format!(
-                    "failed to write --kubeconfig-out {}",
-                    self.kubeconfig_out.display()
-                )
-            })
-            .map_err(Failure::could_not_run)?;
+            .with_context(|| format!("failed to write --kubeconfig-out {path}"))?;
         print(&format!(
-            "serving {server} until Ctrl-C; its kubeconfig is {}\n",
-            self.kubeconfig_out.display()
+            "serving {server} until Ctrl-C; its kubeconfig is {path}\n"
         ))
     }
 }
@@ -235,7 +205,7 @@ pub async fn start(
     let started = match hub {
         TestHub::Lab => Hub::lab_with(clock, definitions).await,
         TestHub::Envtest => {
-            let assets = assets(Path::new("")).map_err(Failure::no_hub)?;
+            let assets = assets(Path::new(""))?;
             let mut options = envtest_options();
             // Of a flag that is given twice, the last one counts.
             options.api_server_flags.extend(flags);
@@ -247,43 +217,41 @@ pub async fn start(
             Hub::k3s_with(definitions).await
         }
     };
-    started.map_err(Failure::no_hub)
+    Ok(started?)
 }
 
-/// Builds a runtime. The lab is in this process, so its time is simulated; other hubs have their own time.
-pub fn runtime(target: &Target) -> Result<Runtime, Failure> {
-    let mut builder = if target.is_lab() {
+/// Builds a runtime. A lab is in this process, so its time is simulated if a run waits for it.
+pub fn runtime(is_simulated: bool) -> Result<Runtime, Failure> {
+    let mut builder = if is_simulated {
         Builder::new_current_thread()
     } else {
         Builder::new_multi_thread()
     };
-    let runtime = builder.enable_all().start_paused(target.is_lab()).build();
-    runtime
-        .context("failed to start the runtime")
-        .map_err(Failure::could_not_run)
+    let runtime = builder.enable_all().start_paused(is_simulated).build();
+    Ok(runtime.context("failed to start the runtime")?)
 }
 
-/// Sets up the reference implementation of each role that is judged, and adds to the plan its members, how to drive it, and
-/// the testbed. The returned future runs the implementations, and ends only when one fails.
+/// Sets up the reference implementation of each role that is judged, and adds to the plan how to drive it, the testbed, and
+/// with `own_members` its members. The returned future runs the implementations, and ends only when one fails.
 pub async fn set_up(
     hub: &Hub,
     reference: &Reference,
     plan: &mut Plan,
-    own: Own,
+    own_members: bool,
     driving: Option<&Driving>,
     clock: Clock,
 ) -> Result<LocalBoxFuture<'static, Failure>, Failure> {
     let judges = |role| plan.claim.edition_of(role).is_some();
     let [manager, scheduler, consumer] = [Role::Manager, Role::Scheduler, Role::Consumer].map(judges);
     let (mut running, mut remotes) = (Vec::new(), Vec::new());
-    if own.members {
+    if own_members {
         plan.members = Members::default();
     }
     if manager {
         let client = client(hub, Role::Manager)?;
         let mut manager = Manager::new(reference.faults_of(Role::Manager), clock);
         manager.set_up(&client).await.map_err(failed(Role::Manager))?;
-        if own.members {
+        if own_members {
             plan.members = members::of_the_lab(&manager, plan.observe);
         }
         remotes.push((Role::Manager, manager.remote()));
@@ -299,7 +267,7 @@ pub async fn set_up(
     if consumer {
         let client = client(hub, Role::Consumer)?;
         let consumer = Consumer::new(reference.faults_of(Role::Consumer), clock);
-        let admin = hub.admin(Consumer::NAME).map_err(Failure::no_hub)?;
+        let admin = hub.admin(Consumer::NAME)?;
         consumer.set_up(&admin).await.map_err(failed(Role::Consumer))?;
         plan.testbed = Some(consumer.testbed());
         running.push(run(Role::Consumer, async move { consumer.run(client).await }));
@@ -310,7 +278,7 @@ pub async fn set_up(
 
 fn client(hub: &Hub, role: Role) -> Result<Client, Failure> {
     let name = lab::reference(role).name;
-    hub.client_as(name, name).map_err(Failure::no_hub)
+    Ok(hub.client_as(name, name)?)
 }
 
 /// Runs the role's reference implementation; returns why it ended, which it never does by itself.
@@ -318,18 +286,16 @@ fn run(
     role: Role,
     running: impl Future<Output = Result<(), ManagerError>> + 'static,
 ) -> LocalBoxFuture<'static, Failure> {
-    let ended = async move {
-        match running.await {
-            Err(error) => failed(role)(error),
-            Ok(()) => Failure::could_not_run(anyhow!("the reference {role} ended")),
-        }
-    };
+    let ended = running.map(move |ended| match ended {
+        Err(error) => failed(role)(error),
+        Ok(()) => anyhow!("the reference {role} ended").into(),
+    });
     ended.boxed_local()
 }
 
 fn failed(role: Role) -> impl Fn(ManagerError) -> Failure {
     move |error| {
-        let error = anyhow::Error::new(error).context(format!("the reference {role} failed"));
-        Failure::could_not_run(error)
+        let error = anyhow::Error::new(error);
+        error.context(format!("the reference {role} failed")).into()
     }
 }

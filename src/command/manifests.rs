@@ -10,14 +10,7 @@ use lab::crd;
 use schemars::Schema;
 use serde_json::{Map, Value};
 
-use crate::command::{
-    config,
-    flags::{claim::role_parser, target::namespace},
-    terminal::{
-        exit::{Exit, Failure, bail_usage},
-        print,
-    },
-};
+use crate::command::{Exit, Failure, bail_usage, config, flags::target::namespace, print, role_parser};
 
 /// Print the CustomResourceDefinitions, for `kubectl apply -f -` (Kubernetes 1.30 and newer)
 #[derive(Debug, Args)]
@@ -26,7 +19,7 @@ pub struct Crd {}
 impl Crd {
     /// Prints them as a stream of YAML documents.
     pub fn execute(self) -> Result<Exit, Failure> {
-        print(&crd::yaml()).map(|()| Exit::Success)
+        print(&crd::yaml())
     }
 }
 
@@ -37,7 +30,7 @@ pub struct Rbac {
     #[arg(short = 'n', long = "namespace", value_name = "NS", value_parser = namespace)]
     namespaces: Vec<String>,
     /// Who is judged: manager, scheduler, or both, with a comma between them, or consumer
-    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = role_parser(Role::ALL))]
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', default_value = "manager", value_parser = role_parser())]
     roles: Vec<Role>,
     /// Grant what a run with this driver file needs besides: a namespace of its own with --allow-mutations; for a consumer,
     /// its decisions, and reading what it makes
@@ -89,7 +82,7 @@ impl Rbac {
         } else {
             grants.manifest(account)
         };
-        print(&manifest).map(|()| Exit::Success)
+        print(&manifest)
     }
 
     /// The driver file, which may ask for more; an empty one without the flag.
@@ -179,7 +172,7 @@ impl PrintSchema {
         let published = TABLE.iter().find(|published| published.name == self.name);
         // The names are those that clap takes.
         let text = published.map(Published::text).unwrap_or_default();
-        print(&text).map(|()| Exit::Success)
+        print(&text)
     }
 }
 

@@ -1,6 +1,6 @@
 //! The command line: a module for each group of subcommands, and one for the flags that several of them share.
 //!
-//! - `terminal`: how the command is called, colors, signals, errors and exit codes;
+//! - `terminal`: how the command is called, signals, errors and exit codes;
 //! - `rules`: `list` and `explain`;
 //! - `flags`: what several subcommands take, and what it leads to;
 //! - `hub`: test hubs and the reference implementations on them, and `hub`;
@@ -9,7 +9,7 @@
 //! - `config`: settings from flags, variables and the configuration file;
 //! - `consumer_plugin`: `plugin`, which a consumer runs;
 //! - `manifests`: `crd`, `rbac` and `schema`, which print files for others;
-//! - `cli`: the command line as a whole, with `completions`, `man` and `version`.
+//! - `cli`: the command line as a whole, with `completions` and `version`.
 
 mod cli;
 mod config;
@@ -24,4 +24,14 @@ mod run;
 mod terminal;
 
 pub use cli::parse;
+use flags::{
+    JudgeFlags, RunFlags, RunPlan,
+    claim::{ClaimFlags, role_parser},
+    driver::Driving,
+    files::{FileFlags, InputFlags, OutputFlags, PrintFormat},
+    target::{Reference, Target, TestHub},
+};
+use hub::runtime;
+use run::Run;
 pub use terminal::exit::{Exit, Failure};
+use terminal::{called, exit::bail_usage, print, width};

@@ -1,4 +1,4 @@
-//! Rules, manifests, and manual pages that the command prints, and the kubectl plugin.
+//! Rules and manifests that the command prints, and the kubectl plugin.
 
 use std::{collections::BTreeSet, process::Command};
 
@@ -107,19 +107,6 @@ fn every_object_that_is_printed_or_applied_has_the_label() {
     }
 }
 
-#[test]
-fn every_subcommand_has_a_manual_page() {
-    let folder = Folder::new();
-    expect(0, format!("man {}", folder.flag("share/man/man1")));
-    for name in ["", "-run", "-man", "-report-verify"] {
-        let page = folder.text(&format!("share/man/man1/clusterprofile-conformance{name}.1"));
-        assert_contains(&page, &[".SH SYNOPSIS", ".SH OPTIONS"]);
-    }
-    let inside = folder.write("file", "") + "/man1";
-    let error = format!("error: failed to write manual pages into {inside}");
-    expect_output(4, format!("man {inside}"), &[&error]);
-}
-
 /// krew links the plugin's name to the binary.
 #[cfg(unix)]
 #[test]
@@ -135,7 +122,7 @@ fn as_a_plugin_usage_and_advice_can_be_copied() {
             .current_dir(Path::new(ROOT).join("tests/cli"));
         done(plugin.env_remove("KUBECONFIG").env_remove("COLUMNS"))
     };
-    let usage = format!("Usage: {PLUGIN} [OPTIONS] <COMMAND>");
+    let usage = format!("Usage: {PLUGIN} <COMMAND>");
     assert_contains(&plugin("--help").out, &[&usage]);
     let example = format!("    {PLUGIN} run --hub lab");
     assert_contains(&plugin("run --help").out, &[&example]);

@@ -50,7 +50,7 @@ async fn interrupted_run_leaves_partial_reports() {
     for name in ["-INT", "-TERM"] {
         let (output, folder) = with_lab(move |folder| {
             let (child, mut stderr) = start(folder, "");
-            wait_for(&mut stderr, "watching for 10m: ");
+            wait_for(&mut stderr, " of 10m: ");
             signal(&child, name);
             wait_for(&mut stderr, "stopping: ");
             child.wait_with_output().expect("it ends")

@@ -3,7 +3,6 @@
 //! A flag wins over its variable, and a variable wins over the file: clap takes the values of both as defaults.
 
 mod file;
-mod keys;
 #[cfg(test)]
 mod tests;
 
@@ -15,18 +14,17 @@ use std::{
 
 use anyhow::anyhow;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, parser::ValueSource};
-use evidence::{About, Claim};
+use evidence::{About, Claim, api::Role};
 use report::escape;
 
 use self::file::ConfigFile;
-pub use self::keys::schema;
+pub use self::file::schema;
 use crate::command::{
+    Failure, Run, bail_usage,
     flags::{
         claim::{judged_roles, unused_flag, unused_in_run},
-        input::read_named_text,
+        files::read_named_text,
     },
-    run::Run,
-    terminal::exit::{Failure, bail_usage},
 };
 
 pub const CONFIGURABLE: [&str; 3] = ["run", "replay", "doctor"];
@@ -38,7 +36,7 @@ const ABOUT: [&str; 3] = ["implementation", "submittedBy", "environment"];
 /// The variable of `--clusterset` is `CLUSTERPROFILE_CONFORMANCE_CLUSTERSET`.
 const PREFIX: &str = "CLUSTERPROFILE_CONFORMANCE_";
 /// Flags for a single call. The formats of `doctor` are not those of `run`.
-const FOR_ONE_CALL: [&str; 6] = ["config", "clean", "color", "help", "version", "diagnosis"];
+const FOR_ONE_CALL: [&str; 5] = ["config", "clean", "help", "version", "diagnosis"];
 /// Values of path flags that are not paths.
 const WORDS: [&str; 4] = ["-", "from-secrets", "none", "reference"];
 
@@ -87,30 +85,17 @@ impl Settings {
     pub fn read(whole: &Command, name: &str, given: &[OsString]) -> Result<Self, Failure> {
         let own = whole.find_subcommand(name).unwrap_or(whole);
         let matches = whole.clone().get_matches_from(given);
-        let on_command_line = from_command_line(own, flags_of(&matches));
-        let mut set = with_weaker(on_command_line.clone(), from_variables(own)?, own);
+        let set = from_command_line(own, flags_of(&matches));
+        let mut set = with_weaker(set, from_variables(own)?, own);
         let mut about = About::default();
         if let Some(config) = set.iter().find(|setting| setting.id == "config") {
-            let path = PathBuf::from(&config.values[0]);
-            let file = read_file(&path)?;
+            let file = read_file(Path::new(&config.values[0]))?;
             about = file.about;
             set = with_weaker(set, file.settings, own);
         }
         let matches = with_defaults(whole, own, &set).get_matches_from(given);
         if let Some(judged) = judged_roles(flags_of(&matches)) {
-            for flag in &on_command_line {
-                if let Some(reason) = unused_in_run(&flag.id, &judged) {
-                    bail_usage!("{} cannot be used here: {reason}", flag.name);
-                }
-            }
-            // Runs of several roles may share variables and a file.
-            set.retain(|setting| {
-                let reason = unused_in_run(&setting.id, &judged);
-                reason.is_none_or(|reason| {
-                    note_ignored(&setting.name, &reason);
-                    false
-                })
-            });
+            set = used_by(&judged, set)?;
         }
         Ok(Self {
             matches: with_defaults(whole, own, &set).get_matches_from(given),
@@ -121,6 +106,21 @@ impl Settings {
                 .collect(),
         })
     }
+}
+
+/// The settings that a run of these roles uses. Runs of several roles may share variables and a file, but not flags.
+fn used_by(judged: &[Role], set: Vec<Setting>) -> Result<Vec<Setting>, Failure> {
+    let mut used = Vec::new();
+    for setting in set {
+        match unused_in_run(&setting.id, judged) {
+            None => used.push(setting),
+            Some(reason) if setting.name.starts_with("--") => {
+                bail_usage!("{} cannot be used here: {reason}", setting.name)
+            }
+            Some(reason) => note_ignored(&setting.name, &reason),
+        }
+    }
+    Ok(used)
 }
 
 /// The values of a flag, and where they come from.
@@ -169,10 +169,10 @@ impl Setting {
     fn gives_way_to(&self, other: &Setting) -> bool {
         match (&*self.id, &*other.id) {
             // The reference manager needs none of the user's files. A word such as `none` is no file.
-            ("members" | "provider_file" | "audit_logs" | "driver", "manager") => !self
-                .values
-                .iter()
-                .any(|value| WORDS.iter().any(|word| value == word)),
+            ("members" | "provider_file" | "audit_logs" | "driver", "manager") => {
+                let is_word = |value: &OsString| WORDS.iter().any(|word| value == word);
+                !self.values.iter().any(is_word)
+            }
             // A run and its replay can share a file.
             ("record", "from" | "evidence") => true,
             ("features", "no_features") => self.values.iter().any(|value| other.values.contains(value)),
@@ -185,19 +185,16 @@ impl Setting {
 fn from_command_line(own: &Command, flags: &ArgMatches) -> Vec<Setting> {
     let ids = own.get_arguments().map(|arg| (arg, arg.get_id().as_str()));
     let set = ids.filter(|(_, id)| flags.value_source(id) == Some(ValueSource::CommandLine));
-    set.map(|(arg, id)| Setting {
-        name: arg
-            .get_long()
-            .map_or_else(|| id.to_owned(), |long| format!("--{long}")),
-        id: id.to_owned(),
-        values: flags
-            .get_raw(id)
-            .into_iter()
-            .flatten()
-            .map(OsString::from)
-            .collect(),
-    })
-    .collect()
+    let setting = |(arg, id): (&Arg, &str)| {
+        let long = arg.get_long();
+        let values = flags.get_raw(id).into_iter().flatten();
+        Setting {
+            name: long.map_or_else(|| id.to_owned(), |long| format!("--{long}")),
+            id: id.to_owned(),
+            values: values.map(OsString::from).collect(),
+        }
+    };
+    set.map(setting).collect()
 }
 
 /// The settings of the environment.
@@ -205,10 +202,8 @@ fn from_variables(own: &Command) -> Result<Vec<Setting>, Failure> {
     let mut settings = Vec::new();
     for arg in own.get_arguments() {
         let id = arg.get_id().as_str();
-        let Some(long) = arg
-            .get_long()
-            .filter(|_| id == "config" || !FOR_ONE_CALL.contains(&id))
-        else {
+        let is_setting = id == "config" || !FOR_ONE_CALL.contains(&id);
+        let Some(long) = arg.get_long().filter(|_| is_setting) else {
             continue;
         };
         let name = format!("{PREFIX}{}", long.replace('-', "_").to_uppercase());

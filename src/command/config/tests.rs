@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{keys::keys, *};
+use super::{file::keys, *};
 
 fn parse(text: &str) -> Result<ConfigFile, String> {
     ConfigFile::parse(text, Path::new("conformance.yaml"))

@@ -1,27 +1,29 @@
 //! Checks of what a run uses: the hub, its profiles, the members, the driver, the audit log, and the clients that write.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use collect::{
     CollectError, Listed, Plan, Reached, Survey,
     clock::Clock,
     connect::Connection,
-    requests::{AuditLog, RequestsError},
+    driver::DriverFile,
+    requests::{AuditLog, read_audit_log},
 };
 use evidence::{
-    Evidence, Header, Permission, ReasonId,
+    Evidence, Gap, Header, Kind, Permission, Reason, ReasonId,
     api::{ObjectKind, Role, names},
     redact::without_credentials,
 };
 use jiff::SignedDuration;
+use judge::WriterList;
 use report::{count, no_status};
 use serde_json::json;
 
 use super::{
-    diagnosis::{Check, Diagnosis},
+    Diagnosis,
     evidence::{AUDIT_LOG, DRIVER, MEMBERS},
 };
-use crate::command::{flags::driver::Driving, terminal::exit::Failure};
+use crate::command::{Driving, Failure};
 
 /// The largest skew of the clocks that is not a warning.
 const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
@@ -33,6 +35,8 @@ const LISTED_MEMBERS: usize = 20;
 const MAX_LOG_AGE: SignedDuration = SignedDuration::from_mins(10);
 pub const ROLE: &str = "grant it: `clusterprofile-conformance rbac` prints the role";
 pub const OTHER_HUB: &str = "remove the cause, or choose another hub with --context";
+const MUTATIONS: &str = "evidence/mutations";
+const WRITERS: &str = "evidence/writers";
 const POLICY: &str =
     "log clusterprofiles of the group multicluster.x-k8s.io at level RequestResponse in the audit policy";
 
@@ -42,7 +46,8 @@ impl Diagnosis {
     pub fn add_hub(&mut self, hub: &Connection, surveyed: Result<Survey, CollectError>) -> Option<Evidence> {
         let server = hub
             .access()
-            .map(|access| without_credentials(&access.server).into_owned());
+            .map(|access| &*access.server)
+            .map(without_credentials);
         self.hub = json!({"source": hub.source, "server": server});
         let survey = match surveyed {
             Ok(survey) => survey,
@@ -61,243 +66,240 @@ impl Diagnosis {
         self.hub["serverVersion"] = json!(header.hub.server_version);
         self.hub["user"] = json!(survey.user);
         self.hub["apiVersion"] = json!(header.hub.api_version);
-        let address = server.map_or_else(String::new, |server| format!(" at {server}"));
-        let version = header
-            .hub
-            .server_version
-            .as_deref()
-            .unwrap_or("of unknown version");
-        let user = survey
-            .user
-            .map_or_else(String::new, |user| format!("; it knows the runner as {user}"));
-        let answers = format!("{}{address} answers, Kubernetes {version}{user}", hub.source);
-        self.checks.push(Check::ok("hub/reached", &answers));
-        self.checks.push(api(header));
+        let mut answers = hub.source.clone();
+        if let Some(server) = server {
+            answers += &format!(" at {server}");
+        }
+        let version = header.hub.server_version.as_deref();
+        answers += &format!(" answers, Kubernetes {}", version.unwrap_or("of unknown version"));
+        if let Some(user) = survey.user {
+            answers += &format!("; it knows the runner as {user}");
+        }
+        self.ok("hub/reached", &answers);
+        self.add_api(header);
         let skew = SignedDuration::from_millis(header.clock_skew_ms.unwrap_or_default()).abs();
         if skew > MAX_SKEW {
             let fact = format!("the clocks of hub and runner differ by {} s", skew.as_secs());
-            self.checks
-                .push(Check::warn("hub/clock", &fact, "synchronize both clocks (NTP)"));
+            self.warn("hub/clock", &fact, "synchronize both clocks (NTP)");
         }
         match survey.listed {
-            Ok(listed) => {
-                self.hub["profiles"] = json!(requested.profiles.len());
-                // The run publishes the profiles of a consumer.
-                let is_consumer = header.claim.edition_of(Role::Consumer).is_some();
-                if !is_consumer || !requested.profiles.is_empty() {
-                    self.checks.push(profiles(listed, &requested));
-                }
-            }
+            Ok(listed) => self.add_profiles(listed, &requested),
             Err(error) => {
-                let remedy = match error {
-                    CollectError::Forbidden { .. } => ROLE,
-                    _ => OTHER_HUB,
-                };
+                let is_forbidden = matches!(error, CollectError::Forbidden { .. });
+                let remedy = if is_forbidden { ROLE } else { OTHER_HUB };
                 self.add_failure("hub/profiles", &Failure::no_evidence(error, hub), remedy);
             }
         }
         if let Some(cause) = no_status(&requested) {
-            let remedy = "let the manager write the status: most rules need it";
-            self.checks.push(Check::warn("hub/profiles", &cause, remedy));
+            self.warn(
+                "hub/profiles",
+                &cause,
+                "let the manager write the status: most rules need it",
+            );
         }
         Some(requested)
     }
-}
 
-fn api(header: &Header) -> Check {
-    let version = header.hub.api_version.as_deref().unwrap_or_default();
-    let served = Vec::from_iter(header.hub.served.iter().map(|version| &*version.name)).join(", ");
-    if served.is_empty() {
-        let fact = format!("a run reads the profiles in {version}; it may not read their CRD");
-        return Check::missing("hub/api", &fact, ROLE);
+    fn add_api(&mut self, header: &Header) {
+        let version = header.hub.api_version.as_deref().unwrap_or_default();
+        let served = Vec::from_iter(header.hub.served.iter().map(|version| &*version.name)).join(", ");
+        if served.is_empty() {
+            let fact = format!("a run reads the profiles in {version}; it may not read their CRD");
+            self.missing("hub/api", &fact, ROLE);
+        } else {
+            let fact = format!("the CRD serves {served}; a run reads {version}");
+            self.ok("hub/api", &fact);
+        }
     }
-    Check::ok(
-        "hub/api",
-        &format!("the CRD serves {served}; a run reads {version}"),
-    )
-}
 
-/// Counts the profiles by what a run makes of them.
-fn profiles(listed: Listed, requested: &Evidence) -> Check {
-    let profiles = requested.profiles.iter().map(|history| history.last());
-    let managers = BTreeSet::from_iter(profiles.map(|profile| without_credentials(profile.manager())));
-    let mut names = Vec::from_iter(managers.iter().take(LISTED_MANAGERS).map(|name| &**name)).join(", ");
-    if managers.len() > LISTED_MANAGERS {
-        names += ", …";
+    /// Counts the profiles by what a run makes of them. The run itself publishes the profiles of a consumer.
+    fn add_profiles(&mut self, listed: Listed, requested: &Evidence) {
+        let number = requested.profiles.len();
+        self.hub["profiles"] = json!(number);
+        if number == 0 && requested.header.claim.edition_of(Role::Consumer).is_some() {
+            return;
+        }
+        let profiles = requested.profiles.iter().map(|history| history.last());
+        let managers = BTreeSet::from_iter(profiles.map(|profile| without_credentials(profile.manager())));
+        let mut names = Vec::from_iter(managers.iter().take(LISTED_MANAGERS).map(|name| &**name)).join(", ");
+        if managers.len() > LISTED_MANAGERS {
+            names += ", …";
+        }
+        let (profiles, managers) = (count(number, "profile"), count(managers.len(), "manager"));
+        let mut fact = format!("{profiles} of {managers}: {names}");
+        if listed.left_out > 0 {
+            let left_out = count(listed.left_out, "profile");
+            fact += &format!("; {left_out} of other managers or runs left out");
+        }
+        if listed.unreadable > 0 {
+            fact += &format!("; {} cannot be read", count(listed.unreadable, "profile"));
+        }
+        let remedy = if !listed.is_whole {
+            fact += "; the hub did not list all of them in time";
+            "give a slow hub more time with --request-timeout"
+        } else if number == 0 {
+            "let the manager publish a profile, or check --cluster-manager and --namespace"
+        } else if listed.unreadable > 0 {
+            "a run lists each with the reason; no rule examines it"
+        } else {
+            return self.ok("hub/profiles", &fact);
+        };
+        self.warn("hub/profiles", &fact, remedy);
     }
-    let number = count(requested.profiles.len(), "profile");
-    let mut fact = format!("{number} of {}: {names}", count(managers.len(), "manager"));
-    if listed.left_out > 0 {
-        let left_out = count(listed.left_out, "profile");
-        fact += &format!("; {left_out} of other managers or runs left out");
-    }
-    if listed.unreadable > 0 {
-        fact += &format!("; {} cannot be read", count(listed.unreadable, "profile"));
-    }
-    let remedy = if !listed.is_whole {
-        fact += "; the hub did not list all of them in time";
-        "give a slow hub more time with --request-timeout"
-    } else if requested.profiles.is_empty() {
-        "let the manager publish a profile, or check --cluster-manager and --namespace"
-    } else if listed.unreadable > 0 {
-        "a run lists each with the reason; no rule examines it"
-    } else {
-        return Check::ok("hub/profiles", &fact);
-    };
-    Check::warn("hub/profiles", &fact, remedy)
-}
 
-/// Checks whether the members answer, and lists those that do not, or not with all that rules need.
-pub fn members(plan: &Plan, reached: &[Reached]) -> Vec<Check> {
-    let mut checks = Vec::new();
-    if plan.members.from_secrets {
-        let fact = "a run tries the kubeconfigs of the consumers' Secrets";
-        checks.push(Check::ok(MEMBERS, fact));
+    /// Checks whether the members answer, and lists those that do not, or not with all that rules need.
+    pub fn add_members(&mut self, plan: &Plan, reached: &[Reached]) {
+        if plan.members.from_secrets {
+            self.ok(MEMBERS, "a run tries the kubeconfigs of the consumers' Secrets");
+        }
+        let incomplete = Vec::from_iter(reached.iter().filter(|member| !member.look.missing.is_empty()));
+        let (answering, all) = (reached.len() - incomplete.len(), count(reached.len(), "member"));
+        let fact = format!("{answering} of {all} answer with all that rules need");
+        if answering > 0 {
+            self.ok(MEMBERS, &fact);
+        } else if !reached.is_empty() {
+            let remedy = format!("fix the members that are listed below (at most {LISTED_MEMBERS})");
+            self.warn(MEMBERS, &fact, &remedy);
+        }
+        for member in incomplete.into_iter().take(LISTED_MEMBERS) {
+            self.add_incomplete(member);
+        }
     }
-    let incomplete = Vec::from_iter(reached.iter().filter(|member| !member.look.missing.is_empty()));
-    let answering = reached.len() - incomplete.len();
-    let fact = format!(
-        "{answering} of {} answer with all that rules need",
-        count(reached.len(), "member")
-    );
-    if answering > 0 {
-        checks.push(Check::ok(MEMBERS, &fact));
-    } else if !reached.is_empty() {
-        let remedy = format!("fix the members that are listed below (at most {LISTED_MEMBERS})");
-        checks.push(Check::warn(MEMBERS, &fact, &remedy));
+
+    fn add_incomplete(&mut self, Reached { profile, way, look }: &Reached) {
+        let reasons = look.missing.values();
+        let is_forbidden = |reason: &Reason| reason.id == Some(ReasonId::MemberForbidden);
+        let remedy = if reasons.clone().any(is_forbidden) {
+            "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
+        } else {
+            "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
+        };
+        let reasons = BTreeSet::from_iter(reasons.flat_map(|reason| reason.split(": grant ").next()));
+        let reasons = Vec::from_iter(reasons).join("; ");
+        let fact = format!("{}/{} ({way}): {reasons}", profile.namespace, profile.name);
+        self.warn(MEMBERS, &fact, remedy);
     }
-    checks.extend(incomplete.into_iter().take(LISTED_MEMBERS).map(incomplete_member));
-    checks
-}
 
-fn incomplete_member(Reached { profile, way, look }: &Reached) -> Check {
-    let reasons = look.missing.values();
-    let reasons = BTreeSet::from_iter(reasons.clone().flat_map(|reason| reason.split(": grant ").next()));
-    let reasons = Vec::from_iter(reasons).join("; ");
-    let fact = format!("{}/{} ({way}): {reasons}", profile.namespace, profile.name);
-    let forbidden = Some(ReasonId::MemberForbidden);
-    let remedy = if look.missing.values().any(|reason| reason.id == forbidden) {
-        "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
-    } else {
-        "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
-    };
-    Check::warn(MEMBERS, &fact, remedy)
-}
-
-/// Checks the programs of the driver file, and the permission to write.
-pub fn driver(driving: &Driving, permissions: &[Permission]) -> Vec<Check> {
-    let mut checks = vec![mutations(driving.mutations(), permissions)];
-    if let Driving::File { file, .. } = driving {
-        for (action, reason) in file.missing_programs() {
+    /// Checks the programs of the driver file, and the permission to write.
+    pub fn add_driver(&mut self, driving: &Driving, permissions: &[Permission]) {
+        self.add_mutations(driving.mutations, permissions);
+        let programs = driving.file.as_ref().map(DriverFile::missing_programs);
+        for (action, reason) in programs.unwrap_or_default() {
             let fact = format!("the driver file's hook {action}: {reason}");
-            checks.push(Check::warn(DRIVER, &fact, "install it, or give its path"));
+            self.warn(DRIVER, &fact, "install it, or give its path");
         }
     }
-    checks
-}
 
-/// Whether the flags and the hub allow the driver to write.
-fn mutations(allowed: bool, permissions: &[Permission]) -> Check {
-    const CHECK: &str = "evidence/mutations";
-    if !allowed {
-        return Check::missing(
-            CHECK,
-            "the driver may not write to the hub, so scenarios that change objects are left out",
-            "add --allow-mutations; a run writes only to objects that it created",
-        );
-    }
-    // Only the dry-run probe needs `update`.
-    let is_refused = |answer: &&Permission| {
-        !answer.allowed
-            && answer.group == names::GROUP
-            && ["create", "patch", "delete"].contains(&&*answer.verb)
-    };
-    let refused = permissions.iter().filter(is_refused);
-    let refused = BTreeSet::from_iter(refused.map(|answer| format!("{} {}", answer.verb, answer.resource)));
-    if refused.is_empty() {
-        return Check::ok(CHECK, "the driver may write to the hub");
-    }
-    let fact = format!("the runner may not {}", Vec::from_iter(refused).join(", "));
-    let remedy = "grant it: `clusterprofile-conformance rbac --allow-mutations` prints the role";
-    Check::missing(CHECK, &fact, remedy)
-}
-
-/// Checks an audit log that the user named. A run goes on without a log that it cannot use.
-pub fn audit_log(log: &Result<AuditLog, RequestsError>) -> Vec<Check> {
-    let log = match log {
-        Ok(log) => log,
-        Err(error) => {
-            let remedy = "pass a log that the API server writes, with a policy above level None";
-            return vec![Check::warn(AUDIT_LOG, &error.to_string(), remedy)];
+    /// Checks whether the flags and the hub allow the driver to write.
+    fn add_mutations(&mut self, allowed: bool, permissions: &[Permission]) {
+        // Only the dry-run probe needs `update`.
+        let verbs = ["create", "patch", "delete"];
+        let is_refused = |answer: &&Permission| {
+            !answer.allowed && answer.group == names::GROUP && verbs.contains(&&*answer.verb)
+        };
+        let refused = permissions.iter().filter(is_refused);
+        let refused =
+            BTreeSet::from_iter(refused.map(|answer| format!("{} {}", answer.verb, answer.resource)));
+        if !allowed {
+            let fact = "the driver may not write to the hub, so scenarios that change objects are left out";
+            let remedy = "add --allow-mutations; a run writes only to objects that it created";
+            self.missing(MUTATIONS, fact, remedy);
+        } else if refused.is_empty() {
+            self.ok(MUTATIONS, "the driver may write to the hub");
+        } else {
+            let fact = format!("the runner may not {}", Vec::from_iter(refused).join(", "));
+            let remedy = "grant it: `clusterprofile-conformance rbac --allow-mutations` prints the role";
+            self.missing(MUTATIONS, &fact, remedy);
         }
-    };
-    let mut checks = vec![logged_writes(log)];
-    let age = Clock::system().now().duration_since(log.requests.covers.until);
-    if age > MAX_LOG_AGE {
-        let fact = format!("the audit log's last event is {} min old", age.as_mins());
-        let remedy = "pass the log that the API server writes now: a run needs the events of its own time";
-        checks.push(Check::warn(AUDIT_LOG, &fact, remedy));
     }
-    checks
-}
 
-fn logged_writes(log: &AuditLog) -> Check {
-    let levels = Vec::from_iter(log.levels.iter().map(String::as_str)).join(" and ");
-    match &*levels {
-        _ if log.silent_on.contains(&ObjectKind::ClusterProfile) => Check::warn(
-            AUDIT_LOG,
-            "the audit log has no request on ClusterProfiles",
-            POLICY,
-        ),
-        "" => Check::ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet"),
-        "RequestResponse" => Check::ok(AUDIT_LOG, "the audit log has writes at level RequestResponse"),
-        _ => {
+    /// Checks the audit logs that the user named. A run goes on without a log that it cannot use.
+    pub fn add_audit_log(&mut self, logs: &[PathBuf], requested: &mut Evidence) -> Option<AuditLog> {
+        if logs.is_empty() {
+            return None;
+        }
+        let log = match read_audit_log(logs) {
+            Ok(log) => log,
+            Err(error) => {
+                let remedy = "pass a log that the API server writes, with a policy above level None";
+                self.warn(AUDIT_LOG, &error.to_string(), remedy);
+                requested.gaps.push(Gap::of(Kind::Requests, error.to_string()));
+                return None;
+            }
+        };
+        self.add_logged_writes(&log);
+        let age = Clock::system().now().duration_since(log.requests.covers.until);
+        if age > MAX_LOG_AGE {
+            let fact = format!("the audit log's last event is {} min old", age.as_mins());
+            let remedy =
+                "pass the log that the API server writes now: a run needs the events of its own time";
+            self.warn(AUDIT_LOG, &fact, remedy);
+        }
+        Some(log)
+    }
+
+    fn add_logged_writes(&mut self, log: &AuditLog) {
+        let levels = Vec::from_iter(log.levels.iter().map(String::as_str)).join(" and ");
+        match &*levels {
+            _ if log.silent_on.contains(&ObjectKind::ClusterProfile) => {
+                self.warn(
+                    AUDIT_LOG,
+                    "the audit log has no request on ClusterProfiles",
+                    POLICY,
+                );
+            }
+            "" => self.ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet"),
+            "RequestResponse" => self.ok(AUDIT_LOG, "the audit log has writes at level RequestResponse"),
+            _ => {
+                let what = "it does not show what each changed";
+                let fact = format!("the audit log has writes at level {levels}: {what}");
+                self.warn(AUDIT_LOG, &fact, POLICY);
+            }
+        }
+    }
+
+    /// Lists the clients that write the judged objects, and the flags that name the implementation.
+    pub fn add_writers(&mut self, mut evidence: Evidence, log: Option<AuditLog>) {
+        if let Some(log) = log {
+            evidence.requests = Some(log.requests);
+            evidence.slice_requests = Some(log.slice_requests);
+        }
+        let roles = evidence.header.claim.roles();
+        for role in roles.filter(|role| *role != Role::Consumer) {
+            self.add_writers_of(role, &judge::writers(&evidence, role));
+        }
+    }
+
+    fn add_writers_of(&mut self, role: Role, list: &WriterList) {
+        let (noun, objects) = (role.noun(), role.objects().noun());
+        for line in &list.lines {
+            self.ok(WRITERS, line);
+        }
+        if !list.unknown.is_empty() {
+            let writers = count(list.unknown.len(), "writer");
+            let fact = format!(
+                "which of {writers} of {objects}s is the {noun} is unknown: rules on changes stay inconclusive"
+            );
+            let flags = list.unknown.join(", ");
+            let remedy = format!("pass those that belong to the {noun}: {flags}");
+            self.warn(WRITERS, &fact, &remedy);
+        } else if !list.inferred.is_empty() {
             let fact =
-                format!("the audit log has writes at level {levels}: it does not show what each changed");
-            Check::warn(AUDIT_LOG, &fact, POLICY)
+                format!("the only writer of {objects}s counts as the {noun}; other clients stay unknown");
+            let remedy = format!("to recognize all other clients, pass {}", list.inferred.join(" "));
+            self.missing(WRITERS, &fact, &remedy);
         }
     }
-}
-
-/// Lists the clients that write the judged objects, and the flags that name the implementation.
-pub fn writers(mut evidence: Evidence, log: Option<AuditLog>) -> Vec<Check> {
-    if let Some(log) = log {
-        evidence.requests = Some(log.requests);
-        evidence.slice_requests = Some(log.slice_requests);
-    }
-    let roles = evidence.header.claim.roles();
-    let roles = roles.filter(|role| *role != Role::Consumer);
-    roles.flat_map(|role| writers_of(&evidence, role)).collect()
-}
-
-fn writers_of(evidence: &Evidence, role: Role) -> Vec<Check> {
-    const CHECK: &str = "evidence/writers";
-    let list = judge::writers(evidence, role);
-    let (noun, objects) = (role.noun(), role.objects().noun());
-    let mut checks = Vec::from_iter(list.lines.iter().map(|line| Check::ok(CHECK, line)));
-    if !list.unknown.is_empty() {
-        let writers = count(list.unknown.len(), "writer");
-        let fact = format!(
-            "which of {writers} of {objects}s is the {noun} is unknown: rules on changes stay inconclusive"
-        );
-        let flags = list.unknown.join(", ");
-        let remedy = format!("pass those that belong to the {noun}: {flags}");
-        checks.push(Check::warn(CHECK, &fact, &remedy));
-    } else if !list.inferred.is_empty() {
-        let fact = format!("the only writer of {objects}s counts as the {noun}; other clients stay unknown");
-        let remedy = format!("to recognize all other clients, pass {}", list.inferred.join(" "));
-        checks.push(Check::missing(CHECK, &fact, &remedy));
-    }
-    checks
 }
 
 #[cfg(test)]
 mod tests {
     use collect::requests::read_audit_text;
+    use evidence::Claim;
     use serde_json::json;
 
     use super::*;
-    use crate::command::doctor::diagnosis::State;
+    use crate::command::doctor::State;
 
     #[test]
     fn refused_writes_of_the_driver_are_listed_once() {
@@ -315,11 +317,16 @@ mod tests {
             // Only the dry-run probe needs it.
             refused("update", "clusterprofiles", "one"),
         ];
-        let check = mutations(true, &permissions);
+        let check = |allowed, permissions: &[Permission]| {
+            let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+            diagnosis.add_mutations(allowed, permissions);
+            diagnosis.checks.remove(0)
+        };
+        let refused = check(true, &permissions);
         let fact = "the runner may not delete clusterprofiles, patch clusterprofiles/status";
-        assert_eq!((check.state, &*check.fact), (State::Missing, fact));
-        assert_eq!(mutations(true, &[]).state, State::Ok);
-        assert_eq!(mutations(false, &[]).state, State::Missing);
+        assert_eq!((refused.state, &*refused.fact), (State::Missing, fact));
+        assert_eq!(check(true, &[]).state, State::Ok);
+        assert_eq!(check(false, &[]).state, State::Missing);
     }
 
     /// A log with one request on a profile for each level.
@@ -336,6 +343,12 @@ mod tests {
         read_audit_text("log", text.as_bytes()).expect("a log")
     }
 
+    fn state_of(log: &AuditLog) -> State {
+        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+        diagnosis.add_logged_writes(log);
+        diagnosis.checks[0].state
+    }
+
     #[test]
     fn an_audit_policy_below_request_response_is_a_warning() {
         for (levels, verb, state) in [
@@ -344,10 +357,10 @@ mod tests {
             (&["Metadata", "RequestResponse"], "patch", State::Warn),
             (&["Request"], "patch", State::Warn),
         ] {
-            assert_eq!(logged_writes(&log(levels, verb)).state, state, "{levels:?}");
+            assert_eq!(state_of(&log(levels, verb)), state, "{levels:?}");
         }
         let mut silent = log(&["Metadata"], "list");
         silent.silent_on = vec![ObjectKind::ClusterProfile];
-        assert_eq!(logged_writes(&silent).state, State::Warn);
+        assert_eq!(state_of(&silent), State::Warn);
     }
 }

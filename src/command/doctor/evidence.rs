@@ -3,7 +3,6 @@
 use std::fmt;
 
 use evidence::{Asked, Claim, Evidence, Kind, Reason, ReasonId, api::Feature};
-use jiff::SignedDuration;
 use judge::{
     Prospect, prospects,
     rules::{Level, Rule},
@@ -11,11 +10,8 @@ use judge::{
 use report::kind_in_words;
 use serde::Serialize;
 
-use super::{
-    checks::ROLE,
-    diagnosis::{Check, Diagnosis, State},
-};
-use crate::command::flags::RunPlan;
+use super::{Check, Diagnosis, State, checks::ROLE};
+use crate::command::{RunPlan, run::in_words};
 
 pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
@@ -75,14 +71,13 @@ impl Diagnosis {
             match why_missing(requested, kind) {
                 Some(reason) => missing.push((kind, check, with, reason)),
                 None if kind == Kind::Timeline => {
-                    let observe = SignedDuration::try_from(run.plan.observe).unwrap_or(SignedDuration::MAX);
-                    collected.push(format!("{} for {observe:#}", kind_in_words(kind)));
+                    collected.push(format!("a watch for {}", in_words(run.plan.observe)));
                 }
                 None => collected.push(kind_in_words(kind).to_owned()),
             }
         }
         let collected = format!("a run collects {}", collected.join(", "));
-        self.checks.push(Check::ok("evidence/collected", &collected));
+        self.ok("evidence/collected", &collected);
         for (kind, check, with, reason) in missing {
             let is_warned = |one: &Check| one.check == check && one.state == State::Warn;
             if !self.checks.iter().any(is_warned) {
@@ -93,22 +88,17 @@ impl Diagnosis {
             }
         }
         for feature in Feature::ALL {
-            let (fact, with) = (
-                format!("the feature {feature} is not claimed"),
-                format!("--feature {feature}"),
-            );
+            let with = format!("--feature {feature}");
+            let fact = format!("the feature {feature} is not claimed");
             let remedy = format!("add {with} if the implementation has it");
+            let needs_it = |rule: &Rule| rule.facts.feature == Some(feature);
             let rules = rules_where(&prospects, |rule, prospect| {
-                rule.facts.feature == Some(feature) && is_unclaimed(prospect)
+                needs_it(rule) && is_unclaimed(prospect)
             });
-            self.add_gain(
-                "evidence/features",
-                &fact,
-                &remedy,
-                Gain::of(&with, &rules, claim),
-            );
+            let gain = Gain::of(&with, &rules, claim);
+            self.add_gain("evidence/features", &fact, &remedy, gain);
         }
-        self.add_counts(RuleCounts::of(&prospects, claim));
+        self.rules = Some(RuleCounts::of(&prospects, claim));
     }
 
     /// Reports missing evidence if rules wait for it. Several kinds come with a driver.
@@ -116,17 +106,8 @@ impl Diagnosis {
         let is_listed = self.gains.iter().any(|one| one.with == gain.with);
         if !gain.rules.is_empty() && !is_listed {
             let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
-            self.checks.push(Check::missing(check, &fact, remedy));
+            self.missing(check, &fact, remedy);
             self.gains.push(gain);
-        }
-    }
-
-    fn add_counts(&mut self, rules: RuleCounts) {
-        self.rules = Some(rules);
-        if rules.judged == Amount::default() && rules.selected != Amount::default() {
-            let fact = format!("a run can judge none of {}", rules.selected);
-            let remedy = "add the evidence that is missing above";
-            self.checks.push(Check::warn("rules/judged", &fact, remedy));
         }
     }
 }
@@ -221,8 +202,10 @@ impl fmt::Display for Amount {
 impl RuleCounts {
     /// Counts the selected rules, and those that a run can judge.
     fn of(prospects: &[(&'static Rule, Prospect)], claim: &Claim) -> Self {
-        let is_deselected = |prospect: &Prospect| matches!(prospect, Prospect::LeftOut(reason) if reason.id == Some(ReasonId::Deselected));
-        let selected = rules_where(prospects, |_, prospect| !is_deselected(prospect));
+        let selected = rules_where(prospects, |_, prospect| match prospect {
+            Prospect::LeftOut(reason) => reason.id != Some(ReasonId::Deselected),
+            Prospect::Judged | Prospect::Lacks(_) => true,
+        });
         let judged = rules_where(prospects, |_, prospect| *prospect == Prospect::Judged);
         Self {
             selected: Amount::of(&selected, claim),

@@ -1,35 +1,29 @@
 //! `doctor`: what a run with the same flags would collect, which rules that judges, and what is in its way.
 
 mod checks;
-mod diagnosis;
 mod evidence;
 
 use std::time::Duration;
 
-use ::evidence::{Gap, Kind};
+use ::evidence::{
+    Claim,
+    api::{Edition, Role},
+    redact::without_credentials,
+};
 use clap::Args;
 use collect::{
-    CollectError, Reached, Survey,
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
-    reach_members,
-    requests::read_audit_log,
-    survey,
+    reach_members, survey,
 };
+use owo_colors::Style;
+use report::{count, escape, page::Page};
+use serde::Serialize;
+use serde_json::{Value, json};
 
-use self::diagnosis::Diagnosis;
+use self::evidence::{Gain, RuleCounts};
 use crate::command::{
-    flags::{
-        RunFlags, RunPlan,
-        driver::Driving,
-        output::{FileFlags, PrintFormat},
-        target::Target,
-    },
-    hub::runtime,
-    terminal::{
-        exit::{Exit, Failure, bail_usage},
-        print, width,
-    },
+    Exit, Failure, FileFlags, PrintFormat, RunFlags, RunPlan, Target, bail_usage, print, runtime, width,
 };
 
 /// The default limit of a request to the hub.
@@ -67,9 +61,6 @@ pub struct Doctor {
     format: PrintFormat,
 }
 
-/// What a run would see first: the hub, and its members.
-type Answers = (Connection, Result<Survey, CollectError>, Vec<Reached>);
-
 impl Doctor {
     pub fn execute(self) -> Result<Exit, Failure> {
         let run = self.run.resolve()?;
@@ -77,64 +68,230 @@ impl Doctor {
             bail_usage!("a test hub needs no doctor: leave out --hub and --manager");
         };
         self.files.prepare(&run.inputs)?;
-        let runtime = runtime(&run.target)?;
-        let answers = runtime.block_on(ask(&run, options.clone()));
+        let runtime = runtime(false)?;
+        let diagnosis = runtime.block_on(diagnose(&run, options.clone()));
         // A credential plugin may hang.
         runtime.shutdown_background();
-        let diagnosis = diagnose(&run, answers);
         print(&match self.format {
             PrintFormat::Pretty => diagnosis.page(width()),
             PrintFormat::Json => diagnosis.json(),
         })?;
-        Ok(diagnosis.exit())
+        Ok(diagnosis.exit)
     }
 }
 
-async fn ask(run: &RunPlan, mut options: KubeconfigOptions) -> Result<Answers, Failure> {
+/// Asks the hub and the members what a run would see first.
+async fn diagnose(run: &RunPlan, mut options: KubeconfigOptions) -> Diagnosis {
+    let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
     let limit = match *options.request_timeout.get_or_insert(REQUEST) {
         Duration::ZERO => Duration::MAX,
         limit => limit.saturating_mul(REQUESTS),
     };
-    let hub = Connection::from_kubeconfig(&options)
-        .await
-        .map_err(Failure::no_connection)?;
+    let hub = match Connection::from_kubeconfig(&options).await {
+        Ok(hub) => hub,
+        Err(error) => {
+            diagnosis.add_failure("hub/reached", &error.into(), checks::OTHER_HUB);
+            return diagnosis;
+        }
+    };
     let (plan, clock) = (&run.plan, Clock::system());
-    let writes = run.driving.as_ref().is_some_and(Driving::mutations);
+    let writes = run.driving.as_ref().is_some_and(|driving| driving.mutations);
     let (surveyed, reached) = futures::join!(
         survey(&hub, plan, writes, clock, limit),
         reach_members(&plan.members, &plan.scope, clock, limit)
     );
-    Ok((hub, surveyed, reached))
-}
-
-fn diagnose(run: &RunPlan, answers: Result<Answers, Failure>) -> Diagnosis {
-    let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
-    let (hub, surveyed, reached) = match answers {
-        Ok(answers) => answers,
-        Err(failure) => {
-            diagnosis.add_failure("hub/reached", &failure, checks::OTHER_HUB);
-            return diagnosis;
-        }
-    };
-    let logs = &run.plan.audit_logs;
-    let log = (!logs.is_empty()).then(|| read_audit_log(logs));
-    diagnosis.checks.extend(log.iter().flat_map(checks::audit_log));
-    diagnosis.checks.extend(checks::members(&run.plan, &reached));
     let Some(mut requested) = diagnosis.add_hub(&hub, surveyed) else {
         return diagnosis;
     };
+    diagnosis.add_members(plan, &reached);
     if let Some(driving) = &run.driving {
         evidence::request_driven(&mut requested);
-        let permissions = &requested.header.permissions;
-        diagnosis.checks.extend(checks::driver(driving, permissions));
+        diagnosis.add_driver(driving, &requested.header.permissions);
     }
-    if let Some(Err(error)) = &log {
-        let gap = Gap::of(Kind::Requests, error.to_string());
-        requested.gaps.push(gap);
-    }
+    let log = diagnosis.add_audit_log(&plan.audit_logs, &mut requested);
     diagnosis.add_evidence(&requested, run);
+    diagnosis.add_writers(requested, log);
     diagnosis
-        .checks
-        .extend(checks::writers(requested, log.and_then(Result::ok)));
-    diagnosis
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    /// Nothing is wrong.
+    Ok,
+    /// The run would not collect some evidence, and some rules would not be judged.
+    Missing,
+    /// A run can begin, but some verdicts may be inconclusive.
+    Warn,
+    /// A run cannot begin.
+    Error,
+}
+
+impl State {
+    fn shown(self) -> (&'static str, Style) {
+        match self {
+            State::Ok => ("ok", Style::new().green()),
+            State::Missing => ("missing", Style::new().cyan()),
+            State::Warn => ("warn", Style::new().yellow().bold()),
+            State::Error => ("error", Style::new().red().bold()),
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Check {
+    /// What was checked: a group, a slash, and a name, for example `hub/reached`.
+    pub check: &'static str,
+    pub state: State,
+    pub fact: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
+}
+
+/// Escapes text of the hub and of files, and removes credentials.
+fn clean(text: &str) -> String {
+    escape::line(&without_credentials(text)).into_owned()
+}
+
+#[derive(Debug, Serialize)]
+pub struct Diagnosis {
+    edition: Edition,
+    #[serde(skip)]
+    is_consumer: bool,
+    pub hub: Value,
+    pub checks: Vec<Check>,
+    /// `None` if a run could not begin on the hub.
+    pub rules: Option<RuleCounts>,
+    pub gains: Vec<Gain>,
+    /// How a run that cannot begin would end.
+    #[serde(skip)]
+    exit: Exit,
+}
+
+impl Diagnosis {
+    pub fn new(claim: &Claim, hub: String) -> Self {
+        Self {
+            edition: claim.edition,
+            is_consumer: claim.edition_of(Role::Consumer).is_some(),
+            hub: json!({"source": hub}),
+            checks: Vec::new(),
+            rules: None,
+            gains: Vec::new(),
+            exit: Exit::Success,
+        }
+    }
+
+    pub fn ok(&mut self, check: &'static str, fact: &str) {
+        self.add(check, State::Ok, fact, None);
+    }
+
+    pub fn missing(&mut self, check: &'static str, fact: &str, remedy: &str) {
+        self.add(check, State::Missing, fact, Some(remedy));
+    }
+
+    pub fn warn(&mut self, check: &'static str, fact: &str, remedy: &str) {
+        self.add(check, State::Warn, fact, Some(remedy));
+    }
+
+    /// Adds the failure that a run would end with. The text after its first semicolon is the remedy; without one, `remedy`
+    /// is.
+    pub fn add_failure(&mut self, check: &'static str, failure: &Failure, remedy: &str) {
+        let line = failure.in_one_line();
+        let (fact, remedy) = line.split_once("; ").unwrap_or((&line, remedy));
+        self.add(check, State::Error, fact, Some(remedy));
+        self.exit = failure.exit();
+    }
+
+    fn add(&mut self, check: &'static str, state: State, fact: &str, remedy: Option<&str>) {
+        self.checks.push(Check {
+            check,
+            state,
+            fact: clean(fact),
+            remedy: remedy.map(clean),
+        });
+    }
+
+    /// One JSON object. Fields may be added; none is renamed.
+    pub fn json(&self) -> String {
+        let mut value = json!(self);
+        if let Some(fields) = value["hub"].as_object_mut() {
+            fields.retain(|_, value| !value.is_null());
+        }
+        value["apiVersion"] = json!("conformance.clusterprofile/v1");
+        value["suite"] = json!({"version": env!("CARGO_PKG_VERSION")});
+        value["ready"] = json!(self.exit == Exit::Success);
+        value["exitCode"] = json!(self.exit as u8);
+        format!("{value:#}\n")
+    }
+
+    /// The diagnosis for people, wrapped at `width` columns.
+    pub fn page(&self, width: Option<usize>) -> String {
+        let mut page = Page::new(width);
+        for check in &self.checks {
+            let (name, style) = check.state.shown();
+            page.labelled(0, name, style, &check.fact);
+            if let Some(remedy) = &check.remedy {
+                page.marked(10, "→", remedy);
+            }
+        }
+        page.gap();
+        let is_ready = self.exit == Exit::Success;
+        let state = if is_ready { State::Ok } else { State::Error };
+        page.hanging(&self.conclusion(), state.shown().1);
+        page.into_text()
+    }
+
+    fn conclusion(&self) -> String {
+        let Some(rules) = self.rules.filter(|_| self.exit == Exit::Success) else {
+            let code = self.exit as u8;
+            return format!("not ready: 1 error to fix before a run can begin (exit code {code})");
+        };
+        let condition = if self.is_consumer {
+            ", if the consumer claims the features that they need"
+        } else {
+            ""
+        };
+        let warnings = self.checks.iter().filter(|check| check.state == State::Warn);
+        let warnings = match warnings.count() {
+            0 => String::new(),
+            number => format!("; {}", count(number, "warning")),
+        };
+        let edition = self.edition;
+        format!("ready: a run can judge {rules} of edition {edition}{condition}{warnings}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn a_failure_has_a_remedy_and_an_exit_code() {
+        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+        assert_eq!(diagnosis.exit, Exit::Success);
+        let usage = Failure::usage(anyhow!("failed to do it; do that"));
+        diagnosis.add_failure("hub/reached", &usage, "unused");
+        assert_eq!(diagnosis.exit, Exit::Usage);
+        let gone = Failure::could_not_run(anyhow!("gone"));
+        diagnosis.add_failure("hub/reached", &gone, "wait");
+        assert_eq!(diagnosis.exit, Exit::CouldNotRun);
+        let checks = diagnosis.checks.iter();
+        let shown = Vec::from_iter(checks.map(|check| (&*check.fact, check.remedy.as_deref())));
+        assert_eq!(
+            shown,
+            [("failed to do it", Some("do that")), ("gone", Some("wait"))]
+        );
+    }
+
+    #[test]
+    fn control_characters_and_credentials_are_removed() {
+        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+        diagnosis.warn("a/b", "a\u{1b}[2Jb\nc", "Bearer abcdefghijklmnopqrstuvwxyz");
+        let check = &diagnosis.checks[0];
+        assert_eq!(check.fact, "a\\u{1b}[2Jb\\nc");
+        assert_eq!(check.remedy.as_deref(), Some("…"));
+    }
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use clap::{
     ArgMatches, Args,
-    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+    builder::{PossibleValuesParser, TypedValueParser},
 };
 use evidence::{
     About, Claim, agent_program,
@@ -14,7 +14,7 @@ use evidence::{
     },
 };
 
-use crate::command::terminal::exit::{Failure, bail_usage};
+use crate::command::{Failure, bail_usage};
 
 /// The edition, and what the implementation claims.
 #[derive(Clone, Debug, Default, Args)]
@@ -22,8 +22,10 @@ use crate::command::terminal::exit::{Failure, bail_usage};
 pub struct ClaimFlags {
     /// Who is judged [default: manager, or that of --edition]
     ///
-    /// manager and scheduler can be judged together, with a comma between them. Recorded evidence names its roles.
-    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = role_parser(Role::ALL))]
+    /// A manager writes ClusterProfiles (KEP-4322), a scheduler writes PlacementDecisions (KEP-5313), and a consumer reads
+    /// ClusterProfiles and reaches their members. manager and scheduler can be judged together, with a comma between them.
+    /// Recorded evidence names its roles.
+    #[arg(long = "role", value_name = "ROLE", value_delimiter = ',', value_parser = role_parser())]
     pub roles: Vec<Role>,
     /// The edition of the documents [default: standard]
     ///
@@ -99,14 +101,17 @@ pub struct ClaimFlags {
 impl ClaimFlags {
     /// Overrides a claim, such as that of an evidence file, with what the flags say.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
-        if let Some(both) = self
+        let mut both = self
             .features
             .iter()
-            .find(|feature| self.no_features.contains(feature))
-        {
+            .filter(|feature| self.no_features.contains(feature));
+        if let Some(both) = both.next() {
             bail_usage!("--feature {both} contradicts --no-feature {both}: give one of them");
         }
-        let clustersets = self.clustersets()?;
+        let clustersets: BTreeMap<_, _> = self.clustersets.iter().cloned().collect();
+        if clustersets.len() < self.clustersets.len() {
+            bail_usage!("--clusterset names a namespace twice: a namespace represents one ClusterSet");
+        }
         apply_roles(&self.roles, self.edition, claim)?;
         for feature in &self.features {
             claim.no_features.remove(feature);
@@ -116,21 +121,16 @@ impl ClaimFlags {
             claim.features.remove(feature);
             claim.no_features.insert(*feature);
         }
+        let (manager, scheduler) = (&mut claim.cluster_manager, &mut claim.scheduler);
         for (claimed, given) in [
             (&mut claim.consumers, &self.consumers),
             (&mut claim.consumer_agents, &self.consumer_agents),
-            (&mut claim.cluster_manager.users, &self.cluster_manager_users),
-            (&mut claim.cluster_manager.agents, &self.cluster_manager_agents),
-            (
-                &mut claim.cluster_manager.field_managers,
-                &self.cluster_manager_field_managers,
-            ),
-            (&mut claim.scheduler.users, &self.scheduler_users),
-            (&mut claim.scheduler.agents, &self.scheduler_agents),
-            (
-                &mut claim.scheduler.field_managers,
-                &self.scheduler_field_managers,
-            ),
+            (&mut manager.users, &self.cluster_manager_users),
+            (&mut manager.agents, &self.cluster_manager_agents),
+            (&mut manager.field_managers, &self.cluster_manager_field_managers),
+            (&mut scheduler.users, &self.scheduler_users),
+            (&mut scheduler.agents, &self.scheduler_agents),
+            (&mut scheduler.field_managers, &self.scheduler_field_managers),
         ] {
             if !given.is_empty() {
                 claimed.clone_from(given);
@@ -149,61 +149,22 @@ impl ClaimFlags {
         claim.about.update(&self.about);
         Ok(())
     }
+}
 
-    fn clustersets(&self) -> Result<BTreeMap<String, String>, Failure> {
-        let mut sets = BTreeMap::new();
-        for (namespace, set) in &self.clustersets {
-            if let Some(other) = sets.insert(namespace.clone(), set.clone())
-                && other != *set
-            {
-                bail_usage!(
-                    "--clusterset {namespace}={set} contradicts --clusterset {namespace}={other}: \
-                     a namespace represents one ClusterSet, give one of them"
-                );
-            }
-        }
-        Ok(sets)
+/// Reads a namespace and the name of its ClusterSet, which a label of the namespace repeats.
+fn clusterset(given: &str) -> Result<(String, String), &'static str> {
+    let (namespace, set) = given.split_once('=').unwrap_or_default();
+    if is_dns_label(namespace) && is_label_value(set) && !set.is_empty() {
+        Ok((namespace.to_owned(), set.to_owned()))
+    } else {
+        Err("give a namespace and the name of its ClusterSet, a label value, such as fleet=production")
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-enum ClusterSetError {
-    #[error("give the namespace and the name of its ClusterSet, such as fleet=production")]
-    Parts,
-    #[error("`{0}` is not a valid namespace name")]
-    Namespace(String),
-    #[error("`{0}` is not a valid ClusterSet name: it is not a valid label value")]
-    Name(String),
-}
-
-fn clusterset(given: &str) -> Result<(String, String), ClusterSetError> {
-    let parts = given
-        .split_once('=')
-        .filter(|(namespace, set)| !namespace.is_empty() && !set.is_empty());
-    let Some((namespace, set)) = parts else {
-        return Err(ClusterSetError::Parts);
-    };
-    if !is_dns_label(namespace) {
-        return Err(ClusterSetError::Namespace(namespace.to_owned()));
-    }
-    // The namespace repeats the set's name in a label.
-    if !is_label_value(set) {
-        return Err(ClusterSetError::Name(set.to_owned()));
-    }
-    Ok((namespace.to_owned(), set.to_owned()))
-}
-
-/// Reads the value of `--role`, one of these.
-pub fn role_parser<const N: usize>(roles: [Role; N]) -> impl TypedValueParser<Value = Role> {
-    let named = |role: Role| {
-        PossibleValue::new(role.name()).help(match role {
-            Role::Manager => "Who writes ClusterProfiles (KEP-4322)",
-            Role::Scheduler => "Who writes PlacementDecisions (KEP-5313)",
-            Role::Consumer => "Who reads ClusterProfiles and reaches their members",
-        })
-    };
-    PossibleValuesParser::new(roles.map(named)).map(move |name| {
-        let mut roles = roles.into_iter();
+/// Reads the value of `--role`.
+pub fn role_parser() -> impl TypedValueParser<Value = Role> {
+    PossibleValuesParser::new(Role::ALL.map(Role::name)).map(|name| {
+        let mut roles = Role::ALL.into_iter();
         // Clap takes no other names.
         roles.find(|role| role.name() == name).unwrap_or_default()
     })
@@ -233,11 +194,8 @@ fn apply_roles(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> R
         let given = edition.filter(|edition| edition.role() == role);
         given.or(claim.edition_of(role)).unwrap_or(role.default_edition())
     };
-    let editions: Vec<Edition> = Role::ALL
-        .into_iter()
-        .filter(|role| judged.contains(role))
-        .map(edition_of)
-        .collect();
+    let judged = Role::ALL.into_iter().filter(|role| judged.contains(role));
+    let editions: Vec<Edition> = judged.map(edition_of).collect();
     claim.edition = editions[0];
     claim.also = editions.get(1).copied();
     Ok(())

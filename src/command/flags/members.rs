@@ -2,8 +2,8 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    ffi::OsString,
     path::{Path, PathBuf},
-    str::FromStr,
     sync::Arc,
     time::Duration,
 };
@@ -11,7 +11,7 @@ use std::{
 use collect::{
     Dial, MemberWay, Members,
     connect::{ClientError, USER_AGENT},
-    plugins::{Call, Plugins, Provider, Ran, Runner},
+    plugins::{Call, Plugins, Provider, Ran, Runner, read_providers},
     read_members,
 };
 use evidence::ObjectKey;
@@ -23,8 +23,7 @@ use lab::{
 };
 use serde_json::{Value, json};
 
-use super::target::Target;
-use crate::command::terminal::exit::{Failure, bail_usage};
+use crate::command::{Failure, Target, bail_usage};
 
 /// Where kubeconfigs of members come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,50 +33,51 @@ pub enum MembersFrom {
     File(PathBuf),
 }
 
-impl FromStr for MembersFrom {
-    type Err = std::convert::Infallible;
-
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
-        Ok(match given {
-            "none" => MembersFrom::Nowhere,
-            "from-secrets" => MembersFrom::Secrets,
-            path => MembersFrom::File(path.into()),
-        })
+impl From<OsString> for MembersFrom {
+    fn from(given: OsString) -> Self {
+        match given.to_str() {
+            Some("none") => MembersFrom::Nowhere,
+            Some("from-secrets") => MembersFrom::Secrets,
+            _ => MembersFrom::File(given.into()),
+        }
     }
 }
 
-/// Checks the flags against each other and against the target.
-pub fn check(given: &[MembersFrom], providers: Option<&Path>, target: &Target) -> Result<(), Failure> {
-    let from_nowhere = given.contains(&MembersFrom::Nowhere);
-    if from_nowhere && (given.len() > 1 || providers.is_some()) {
-        bail_usage!(
-            "--members none queries no member: leave out the other --members and --provider-file, or name a file of \
-             that name as ./none"
-        );
+/// Reads the members and the credential plugins; also returns the files that were read.
+pub fn from_files(
+    given: &[MembersFrom],
+    providers: Option<&Path>,
+    target: &Target,
+) -> Result<(Members, Vec<PathBuf>), Failure> {
+    let (mut members, mut files) = (Members::default(), Vec::new());
+    let number = given.len() + usize::from(providers.is_some());
+    if given.contains(&MembersFrom::Nowhere) {
+        if number > 1 {
+            bail_usage!(
+                "--members none queries no member: leave out the other --members and --provider-file, or name a file \
+                 of that name as ./none"
+            );
+        }
+        return Ok((members, files));
     }
-    let is_given = !given.is_empty() || providers.is_some();
-    if is_given && !from_nowhere && target.reference().is_some() {
+    if number > 0 && target.reference().is_some() {
         bail_usage!(
             "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
         );
     }
-    Ok(())
-}
-
-/// Reads the members; also returns the files that were read.
-pub fn from_files(given: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Failure> {
-    let (mut members, mut files) = (Members::default(), Vec::new());
     for from in given {
-        match from {
-            MembersFrom::Nowhere => {}
-            MembersFrom::Secrets => members.from_secrets = true,
-            MembersFrom::File(path) => {
-                let (ways, read) = read_members(path).map_err(Failure::usage)?;
-                members.ways.extend(ways);
-                files.push(path.clone());
-                files.extend(read);
-            }
+        if let MembersFrom::File(path) = from {
+            let (ways, read) = read_members(path).map_err(Failure::usage)?;
+            members.ways.extend(ways);
+            files.push(path.clone());
+            files.extend(read);
+        } else {
+            members.from_secrets = true;
         }
+    }
+    if let Some(path) = providers {
+        members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
+        files.push(path.to_owned());
     }
     Ok((members, files))
 }
@@ -122,14 +122,11 @@ struct Fleet(BTreeMap<String, FakeMember>);
 
 impl Dial for Fleet {
     fn connect(&self, config: Config) -> Result<Client, ClientError> {
-        let host = config
-            .cluster_url
-            .authority()
-            .map_or("", |authority| authority.as_str());
-        let member = self
-            .0
-            .get(host)
-            .ok_or_else(|| ClientError::Refused("no server answers there".to_owned()))?;
+        let authority = config.cluster_url.authority();
+        let host = authority.map_or("", |authority| authority.as_str());
+        let Some(member) = self.0.get(host) else {
+            return Err(ClientError::Refused("no server answers there".to_owned()));
+        };
         let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
         let token = user["token"].as_str().unwrap_or_default();
         Ok(member.client_with_token(token, USER_AGENT))
@@ -140,28 +137,20 @@ impl Dial for Fleet {
 /// cluster name.
 struct Reader(HashMap<String, String>);
 
-impl Reader {
-    fn answer(&self, call: &Call) -> Ran {
-        let asked: Value = call
-            .env
-            .get("KUBERNETES_EXEC_INFO")
-            .and_then(|info| serde_json::from_str(info).ok())
-            .unwrap_or_default();
-        let name = asked["spec"]["cluster"]["config"]["clusterName"]
-            .as_str()
-            .unwrap_or_default();
-        let Some(token) = self.0.get(name) else {
-            return Ran::Failed(format!("knows no cluster `{name}`"));
-        };
-        let answer = json!({
-            "apiVersion": asked["apiVersion"], "kind": "ExecCredential", "status": {"token": token},
-        });
-        Ran::Answered(answer.to_string().into_bytes().into())
-    }
-}
-
 impl Runner for Reader {
     fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
-        std::future::ready(self.answer(call)).boxed()
+        let info = call.env.get("KUBERNETES_EXEC_INFO").map_or("", String::as_str);
+        let info: Value = serde_json::from_str(info).unwrap_or_default();
+        let name = &info["spec"]["cluster"]["config"]["clusterName"];
+        let ran = match self.0.get(name.as_str().unwrap_or_default()) {
+            Some(token) => {
+                let answer = json!({
+                    "apiVersion": info["apiVersion"], "kind": "ExecCredential", "status": {"token": token},
+                });
+                Ran::Answered(answer.to_string().into_bytes().into())
+            }
+            None => Ran::Failed(format!("knows no cluster {name}")),
+        };
+        std::future::ready(ran).boxed()
     }
 }

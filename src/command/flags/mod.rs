@@ -2,9 +2,8 @@
 
 pub mod claim;
 pub mod driver;
-pub mod input;
+pub mod files;
 pub mod members;
-pub mod output;
 pub mod plan;
 pub mod selection;
 pub mod target;
@@ -12,7 +11,7 @@ pub mod target;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use collect::{Plan, plugins::read_providers};
+use collect::Plan;
 use evidence::{Claim, Scope};
 use judge::{Selection, Waivers};
 
@@ -23,25 +22,32 @@ use self::{
     selection::SelectionFlags,
     target::{ScopeFlags, Target, TargetFlags},
 };
-use super::{config::ConfigFlags, terminal::exit::Failure};
+use super::{Failure, config::ConfigFlags};
 
-/// The flags of a run on a hub.
+/// The flags of each command that judges a hub or a file.
 #[derive(Debug, Args)]
-pub struct RunFlags {
+pub struct JudgeFlags {
     #[command(flatten)]
     pub selection: SelectionFlags,
     #[command(flatten)]
     pub config: ConfigFlags,
     #[command(flatten)]
+    pub scope: ScopeFlags,
+    #[command(flatten)]
+    pub claim: ClaimFlags,
+}
+
+/// The flags of a run on a hub.
+#[derive(Debug, Args)]
+pub struct RunFlags {
+    #[command(flatten)]
     pub target: TargetFlags,
     #[command(flatten)]
-    pub scope: ScopeFlags,
+    pub judge: JudgeFlags,
     #[command(flatten)]
     pub plan: PlanFlags,
     #[command(flatten)]
     pub driver: DriverFlags,
-    #[command(flatten)]
-    pub claim: ClaimFlags,
 }
 
 /// What the flags of a run lead to before it connects to the hub.
@@ -49,6 +55,10 @@ pub struct RunPlan {
     pub selection: Selection,
     pub target: Target,
     pub plan: Plan,
+    /// Whether the members of a test hub are queried.
+    pub own_members: bool,
+    /// Whether the audit log of a test hub is read.
+    pub own_audit_log: bool,
     pub driving: Option<Driving>,
     pub waivers: Option<Waivers>,
     /// The files that the run reads: no report may replace one.
@@ -59,32 +69,27 @@ impl RunFlags {
     /// Plans a run, and reads the files that it needs.
     pub fn resolve(&self) -> Result<RunPlan, Failure> {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
-        self.claim.apply(&mut claim)?;
-        self.scope.apply(&mut scope);
-        let selection = self.selection.clone().resolve(&claim)?;
+        let judge = &self.judge;
+        judge.claim.apply(&mut claim)?;
+        judge.scope.apply(&mut scope);
+        let selection = judge.selection.clone().resolve(&claim)?;
         let target = self.target.clone().resolve(&claim)?;
         target.claim(&mut claim);
         target.scope(&claim, &mut scope);
 
-        let waivers = input::read_waivers(self.claim.waivers.as_deref())?;
+        let waivers = files::read_waivers(judge.claim.waivers.as_deref())?;
         let providers = self.plan.provider_file.as_deref();
-        members::check(&self.plan.members, providers, &target)?;
-        let (mut members, mut inputs) = members::from_files(&self.plan.members)?;
-        if let Some(path) = providers {
-            members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
-        }
+        let (members, mut inputs) = members::from_files(&self.plan.members, providers, &target)?;
         let mut plan = self.plan.plan(claim, scope, &target, members)?;
         // Its hooks may bring about what the scope names.
         plan.wait |= self.driver.file().is_some();
-        input::check_audit_logs(&plan.audit_logs)?;
         let driving = self.driver.resolve(&target, &plan)?;
 
         let named = [
             target.kubeconfig(),
             self.driver.file(),
-            providers,
-            self.claim.waivers.as_deref(),
-            self.config.file(),
+            judge.claim.waivers.as_deref(),
+            judge.config.file(),
         ];
         inputs.extend(plan.audit_logs.clone());
         inputs.extend(named.into_iter().flatten().map(Path::to_owned));
@@ -92,6 +97,8 @@ impl RunFlags {
             selection,
             target,
             plan,
+            own_members: self.plan.members.is_empty(),
+            own_audit_log: self.plan.audit_logs.is_empty(),
             driving,
             waivers,
             inputs,

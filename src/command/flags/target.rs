@@ -6,7 +6,6 @@ use std::{
     time::Duration,
 };
 
-use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use collect::connect::KubeconfigOptions;
 use evidence::{
@@ -17,13 +16,12 @@ use judge::rules;
 use lab::{
     consumer,
     crd::CustomResourceDefinition,
-    hub::{Hub, HubError},
     manager::{self, Fault, Manager},
     scheduler,
 };
 
-use super::plan::{DurationError, duration};
-use crate::command::terminal::exit::{Failure, bail_usage};
+use super::plan::duration;
+use crate::command::{Failure, bail_usage};
 
 /// The hub, and the implementation on it.
 #[derive(Clone, Debug, Default, Args)]
@@ -83,15 +81,15 @@ pub enum Target {
 
 impl TargetFlags {
     pub fn resolve(self, claim: &Claim) -> Result<Target, Failure> {
-        let usage = |message: &str| Err(Failure::usage(anyhow!("{message}")));
         match (self.hub, self.manager) {
-            (Some(TestHub::K3s), _) if !Hub::HAS_K3S => Err(Failure::no_hub(HubError::WithoutK3s)),
             (Some(hub), Some(reference)) => {
                 reference.check(claim)?;
                 Ok(Target::Test(hub, reference))
             }
-            (Some(_), None) => usage("a test hub has no manager: add --manager reference"),
-            (None, Some(_)) => usage("--manager needs a test hub: add --hub lab, --hub envtest or --hub k3s"),
+            (Some(_), None) => bail_usage!("a test hub has no manager: add --manager reference"),
+            (None, Some(_)) => {
+                bail_usage!("--manager needs a test hub: add --hub lab, --hub envtest or --hub k3s")
+            }
             (None, None) => Ok(Target::Kubeconfig(KubeconfigOptions {
                 path: self.kubeconfig,
                 context: self.context,
@@ -101,7 +99,7 @@ impl TargetFlags {
     }
 }
 
-fn request_timeout(given: &str) -> Result<Duration, DurationError> {
+fn request_timeout(given: &str) -> Result<Duration, String> {
     duration(given, "no limit")
 }
 
@@ -113,9 +111,9 @@ impl Target {
                 Some(context) => format!("context {context}"),
                 None => "kubeconfig".to_owned(),
             },
-            Target::Test(TestHub::Lab, _) => "lab".to_owned(),
-            Target::Test(TestHub::Envtest, _) => "envtest".to_owned(),
-            Target::Test(TestHub::K3s, _) => "k3s".to_owned(),
+            Target::Test(hub, _) => hub
+                .to_possible_value()
+                .map_or_else(String::new, |value| value.get_name().to_owned()),
         }
     }
 
@@ -221,33 +219,33 @@ impl Reference {
     }
 }
 
-#[derive(Debug, thiserror::Error)]
-pub enum NoReference {
-    #[error(
-        "{0}; the suite brings only `reference`, optionally with faults: to judge your own, name its hub with --context or --kubeconfig"
-    )]
-    Manager(UnknownName),
-    #[error("{0}{hint}", hint = if .0.nearest.is_none() { "; a fault has the id of the rule that it breaks: `list` prints them" } else { "" })]
-    Fault(#[from] UnknownName),
-    #[error("`reference=` names no fault: leave out `=`, or name the rule to break")]
-    NoFault,
-}
-
 impl FromStr for Reference {
-    type Err = NoReference;
+    type Err = String;
 
-    fn from_str(given: &str) -> Result<Self, NoReference> {
+    fn from_str(given: &str) -> Result<Self, String> {
         let (name, faults) = given.split_once('=').unwrap_or((given, ""));
         if name != "reference" {
             let unknown = UnknownName::among("manager", name, ["reference"]);
-            return Err(NoReference::Manager(unknown));
+            return Err(format!(
+                "{unknown}; the suite brings only `reference`, optionally with faults: to judge your own, name its hub \
+                 with --context or --kubeconfig"
+            ));
         }
         if given.ends_with('=') {
-            return Err(NoReference::NoFault);
+            return Err("`reference=` names no fault: leave out `=`, or name the rule to break".to_owned());
         }
         let faults = faults.split(',').filter(|fault| !fault.is_empty());
-        let faults = faults.map(Fault::parse).collect::<Result<_, _>>()?;
-        Ok(Self { faults })
+        let faults = faults.map(|fault| Fault::parse(fault).map_err(unknown_fault));
+        Ok(Self {
+            faults: faults.collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+fn unknown_fault(unknown: UnknownName) -> String {
+    match unknown.nearest {
+        Some(_) => unknown.to_string(),
+        None => format!("{unknown}; a fault has the id of the rule that it breaks: `list` prints them"),
     }
 }
 
@@ -266,38 +264,24 @@ pub struct ScopeFlags {
     pub scheduler: Option<String>,
 }
 
-/// Why nothing on a hub can have a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum NameError {
-    /// The API server takes no such namespace.
-    #[error("a namespace has at most 63 small letters, digits and -, with a letter or digit at both ends")]
-    Namespace,
-    /// A cluster manager without a name cannot be distinguished from a missing one.
-    #[error("a cluster manager's name is not empty")]
-    NoManager,
-    /// It would write lines of its own wherever it is shown.
-    #[error("a cluster manager's name has no line breaks or other control characters")]
-    Manager,
-}
-
-pub fn namespace(given: &str) -> Result<String, NameError> {
-    is_dns_label(given)
-        .then(|| given.to_owned())
-        .ok_or(NameError::Namespace)
+pub fn namespace(given: &str) -> Result<String, &'static str> {
+    if is_dns_label(given) {
+        Ok(given.to_owned())
+    } else {
+        Err("a namespace has at most 63 small letters, digits and -, with a letter or digit at both ends")
+    }
 }
 
 /// Reads the name of a cluster manager. Older editions take nearly any.
-pub fn manager(given: &str) -> Result<String, NameError> {
+fn manager(given: &str) -> Result<String, &'static str> {
+    let breaks_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     if given.trim().is_empty() {
-        return Err(NameError::NoManager);
+        Err("a cluster manager's name is not empty")
+    } else if given.contains(breaks_line) {
+        Err("a cluster manager's name has no line breaks or other control characters")
+    } else {
+        Ok(given.to_owned())
     }
-    if given
-        .chars()
-        .any(|character| character.is_control() || matches!(character, '\u{2028}' | '\u{2029}'))
-    {
-        return Err(NameError::Manager);
-    }
-    Ok(given.to_owned())
 }
 
 impl ScopeFlags {
@@ -339,7 +323,7 @@ mod tests {
             ),
             ("reference=", "names no fault"),
         ] {
-            let error = faults(given).expect_err(given).to_string();
+            let error = faults(given).expect_err(given);
             assert!(error.contains(message), "{error}");
         }
     }

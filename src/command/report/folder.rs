@@ -10,13 +10,7 @@ use anyhow::{Context, anyhow};
 use evidence::{Checksum, LimitError, Limits, read_bounded};
 use report::submitted::{Document, Held, Proof, Unreadable};
 
-use crate::command::{
-    flags::input::read_untimed,
-    terminal::{
-        advice,
-        exit::{Failure, bail_usage},
-    },
-};
+use crate::command::{Failure, bail_usage, flags::files::read_untimed, terminal::advice};
 
 const REPORT: &str = "report.yaml";
 
@@ -83,9 +77,8 @@ impl Folders {
                 self.add_report(folder, name.to_owned(), kind.is_file(), limits);
             } else if kind.is_dir() {
                 has_any = true;
-                let own = own.to_string_lossy();
-                let below = format!("{name}/{own}");
-                self.add_folder(&entry.path(), below.trim_start_matches('/'), limits);
+                let below = Path::new(name).join(own);
+                self.add_folder(&entry.path(), &below.to_string_lossy(), limits);
             }
         }
         has_any
@@ -179,9 +172,7 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
                 let limit = LimitError::Whole(largest);
                 anyhow!("{limit}{}", advice::too_large(Some(limit)))
             }
-            io::ErrorKind::FileTooLarge => {
-                anyhow!("it has more than {LARGEST} bytes, and no report does: is it the evidence?")
-            }
+            io::ErrorKind::FileTooLarge => anyhow!("it has more than {LARGEST} bytes: is it the evidence?"),
             _ => error.into(),
         })
         .with_context(failed)

@@ -11,13 +11,7 @@ use report::{
 };
 
 use super::folder::{Folders, held, read, read_all};
-use crate::command::{
-    flags::input::InputFlags,
-    terminal::{
-        exit::{Exit, Failure},
-        print, width,
-    },
-};
+use crate::command::{Exit, Failure, InputFlags, print, width};
 
 /// Judge a report's evidence again and compare
 #[derive(Debug, Args)]
@@ -123,16 +117,14 @@ fn verify_all(root: &Path, limits: &Limits) -> Result<Exit, Failure> {
         page.marked(0, "not submittable:", &escape::line(&one.reason));
         page.gap();
     }
+    let (unverified, unreadable) = (all - hold - forged - unreadable.len(), unreadable.len());
+    let counts = format!("{hold} of {all} reports hold, {forged} do not hold");
     page.paragraph(
         0,
-        &format!(
-            "{hold} of {all} reports hold, {forged} do not hold, {} are not verified, {} cannot be read",
-            all - hold - forged - unreadable.len(),
-            unreadable.len()
-        ),
+        &format!("{counts}, {unverified} are not verified, {unreadable} cannot be read"),
     );
     print(&page.into_text())?;
-    Ok(match (forged, unreadable.len()) {
+    Ok(match (forged, unreadable) {
         (0, 0) => Exit::Success,
         (0, _) => Exit::Usage,
         _ => Exit::NotConformant,

@@ -1,22 +1,15 @@
 //! `explain`: everything about one rule.
 
-use anyhow::anyhow;
 use clap::Args;
-use evidence::api::Edition;
 use judge::{
     RuleVerdict, Selection, judge,
-    rules::{self, Applies, Rule, example::Example},
+    rules::{self, Applies, Facts, Rule, example::Example},
 };
 use report::{page::Page, show_findings, yaml};
 use serde_json::Value;
 
-use crate::command::{
-    flags::selection::{by_edition, edition, editions, evidence, unknown_rule},
-    terminal::{
-        exit::{Exit, Failure},
-        print, width,
-    },
-};
+use super::{by_edition, editions, evidence};
+use crate::command::{Exit, Failure, flags::selection::unknown_rule, print, width};
 
 /// Explain a rule: its requirement, reasoning and source, an example that passes, one that fails with its findings, and
 /// the remedy
@@ -24,9 +17,6 @@ use crate::command::{
 pub struct Explain {
     /// The rule's id, or a word to search ids and titles for
     rule: String,
-    /// The edition to explain it by: its source there, and an example of it [default: all editions]
-    #[arg(long, value_name = "EDITION")]
-    edition: Option<Edition>,
 }
 
 const INDENT: usize = 4;
@@ -36,16 +26,12 @@ impl Explain {
         let rule = match rules::find(&self.rule) {
             Some(rule) => rule,
             None => match &search(&self.rule)[..] {
-                [] => return Err(Failure::usage(unknown_rule(&self.rule))),
+                [] => return Err(unknown_rule(&self.rule)),
                 [rule] => rule,
-                several => return print(&titles(several)).map(|()| Exit::Success),
+                several => return print(&titles(several)),
             },
         };
-        let applies = match self.edition {
-            Some(edition) => Some(applies(rule, edition)?),
-            None => None,
-        };
-        print(&explanation(rule, applies, width())).map(|()| Exit::Success)
+        print(&explanation(rule, width()))
     }
 }
 
@@ -63,34 +49,20 @@ fn titles(rules: &[&Rule]) -> String {
     page.into_text()
 }
 
-fn applies(rule: &Rule, edition: Edition) -> Result<&Applies, Failure> {
-    rule.facts.in_edition(edition).ok_or_else(|| {
-        Failure::usage(anyhow!(
-            "edition {edition} has no rule {}: it is in {}",
-            rule.id,
-            editions(&rule.facts)
-        ))
-    })
-}
-
-/// Explains a rule in all its editions, or in one.
-fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> String {
+fn explanation(rule: &Rule, width: Option<usize>) -> String {
     let mut page = Page::new(width);
-    let weight = only.unwrap_or(rule.facts.first()).weight();
-    page.marked(0, &format!("[{weight}]"), rule.id);
+    page.marked(0, &format!("[{}]", rule.facts.first().weight()), rule.id);
     page.gap();
     page.paragraph(2, &rule.facts.title);
     page.gap();
-    show_facts(&mut page, rule, only);
+    show_facts(&mut page, &rule.facts);
     page.gap();
-    page.paragraph(
-        2,
-        "The examples show only what matters; everything else in them conforms.",
-    );
+    let note = "The examples show only what matters; everything else in them conforms.";
+    page.paragraph(2, note);
     let examples = Example::of(rule).expect("a test has read the examples of every rule");
-    let failing = place_of_example(rule, "fails", only, None);
+    let failing = place_of_example(rule, "fails", None);
     let path = failing.and_then(|place| violated_path(rule, &examples[place]));
-    let passing = place_of_example(rule, "passes", only, path.as_deref().map(field));
+    let passing = place_of_example(rule, "passes", path.as_deref().map(field));
     if let Some(place) = passing {
         show_example(&mut page, rule, &examples[place], "passes", place);
         let example = &rule.facts.examples[place]["passes"];
@@ -113,17 +85,14 @@ fn explanation(rule: &Rule, only: Option<&Applies>, width: Option<usize>) -> Str
     page.into_text()
 }
 
-/// Finds an example of a kind, rather one that shows a field, and rather one of the edition itself.
-fn place_of_example(rule: &Rule, kind: &str, only: Option<&Applies>, field: Option<&str>) -> Option<usize> {
-    let edition = only.map(|applies| applies.edition.name());
+/// Finds the plainest example of a kind: the first one, or the shortest one that shows a field.
+fn place_of_example(rule: &Rule, kind: &str, field: Option<&str>) -> Option<usize> {
     let places = rule.facts.examples.iter().enumerate();
     let of_kind = places.filter(|(_, example)| example.get(kind).is_some());
     let best = of_kind.min_by_key(|(place, example)| {
-        let is_of_edition = edition.is_some() && example["edition"].as_str() == edition;
-        // The plainest one that shows the field is the shortest.
         let text = field.map_or_else(String::new, |_| example[kind].to_string());
         let shows_field = field.is_none_or(|field| text.contains(field));
-        (!shows_field, !is_of_edition, text.len(), *place)
+        (!shows_field, text.len(), *place)
     });
     best.map(|(place, _)| place)
 }
@@ -153,55 +122,31 @@ fn text_of<'v>(profile: &'v Value, field: &str) -> Option<&'v str> {
     }
 }
 
-fn show_facts(page: &mut Page, rule: &Rule, only: Option<&Applies>) {
-    let facts = &rule.facts;
-    match only {
-        Some(applies) => {
-            page.field(2, "source", &applies.source);
-            page.field(2, "edition", &edition(applies));
-        }
-        None => {
-            fields(
-                page,
-                "source",
-                &by_edition(facts, |applies| applies.source.clone()),
-            );
-            page.field(2, "editions", &editions(facts));
-            let levels = by_edition(facts, Applies::weight);
-            if levels.len() > 1 {
-                fields(page, "levels", &levels);
-            }
-        }
+fn show_facts(page: &mut Page, facts: &Facts) {
+    let mut levels = by_edition(facts, Applies::weight);
+    if levels.len() == 1 {
+        levels.clear();
     }
-    if !facts.keywords.is_empty() {
-        page.field(2, "keywords", &facts.keywords.join(", "));
-    }
-    let basis = |applies: &Applies| match &applies.reasoning {
+    let reasoning = by_edition(facts, |applies| match &applies.reasoning {
         Some(reasoning) => reasoning.clone(),
         None => "the documents state this demand, in the keyword or in equal words".to_owned(),
-    };
-    let reasoning = match only {
-        Some(applies) => vec![basis(applies)],
-        None => by_edition(facts, basis),
-    };
-    fields(page, only.unwrap_or(facts.first()).basis.name(), &reasoning);
-    page.field(2, "evidence", &evidence(facts));
-    if let Some(feature) = facts.feature {
-        page.field(
-            2,
-            "feature",
-            &format!("{feature}: skipped with --no-feature {feature}"),
-        );
-    }
-    if let Some(why) = &facts.unjudged {
-        page.field(2, "unjudged", why);
-    }
-}
-
-/// Shows a field of several lines.
-fn fields(page: &mut Page, name: &str, values: &[String]) {
-    for (place, value) in values.iter().enumerate() {
-        page.field(2, if place == 0 { name } else { "" }, value);
+    });
+    let feature = facts.feature.iter();
+    let feature = feature.map(|feature| format!("{feature}: skipped with --no-feature {feature}"));
+    for (name, values) in [
+        ("source", by_edition(facts, |applies| applies.source.clone())),
+        ("editions", vec![editions(facts)]),
+        ("levels", levels),
+        ("keywords", vec![facts.keywords.join(", ")]),
+        (facts.first().basis.name(), reasoning),
+        ("evidence", vec![evidence(facts)]),
+        ("feature", feature.collect()),
+        ("unjudged", facts.unjudged.iter().cloned().collect()),
+    ] {
+        let values = values.iter().filter(|value| !value.is_empty());
+        for (place, value) in values.enumerate() {
+            page.field(2, if place == 0 { name } else { "" }, value);
+        }
     }
 }
 
@@ -246,7 +191,7 @@ mod tests {
     #[test]
     fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
         for rule in rules::all() {
-            let page = strip_str(&explanation(rule, None, Some(80))).to_string();
+            let page = strip_str(&explanation(rule, Some(80))).to_string();
             for line in page.lines() {
                 // A path or a command stays whole, and the YAML of an example is not wrapped.
                 let is_yaml = line.starts_with("    ") && (line.contains(": ") || line.contains("- "));
@@ -287,22 +232,9 @@ mod tests {
             ),
         ] {
             let rule = rules::find(rule).expect("a rule");
-            let text = strip_str(&explanation(rule, None, None)).to_string();
+            let text = strip_str(&explanation(rule, None)).to_string();
             let (passes, _) = text.split_once("fails:").expect("an example fails");
             assert!(passes.contains(shown), "{text}");
-        }
-    }
-
-    #[test]
-    fn an_edition_has_its_own_source_and_its_own_examples() {
-        let rule = rules::find("consumers/secret-has-kubeconfig").expect("a rule");
-        for applies in &rule.facts.editions {
-            let page = strip_str(&explanation(rule, Some(applies), Some(80))).to_string();
-            assert!(page.contains(&format!("edition   {}", applies.edition)), "{page}");
-            assert!(words(&page).contains(&words(&applies.source)), "{page}");
-            let first = &rule.facts.first().source;
-            let is_first = applies.source == *first;
-            assert!(is_first || !words(&page).contains(&words(first)), "{page}");
         }
     }
 }

@@ -1,30 +1,21 @@
-//! `list`: the rules of an edition, or all of them as a document.
+//! `list`: the rules of an edition, or all of them as a document; and the facts of a rule in a line.
 
 pub mod explain;
 
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use clap::{Args, ValueEnum};
 use evidence::api::{Edition, Role};
-use judge::rules::{self, Rule};
+use judge::rules::{self, Applies, Facts, Rule};
 use serde_json::json;
 
-use crate::command::{
-    flags::{
-        claim::role_parser,
-        selection::{by_edition, editions, evidence, examples},
-    },
-    terminal::{
-        exit::{Exit, Failure, bail_usage},
-        print,
-    },
-};
+use crate::command::{Exit, Failure, bail_usage, print, role_parser};
 
 /// List the rules
 #[derive(Debug, Args)]
 pub struct List {
     /// The role whose rules to list [default: manager, or that of --edition; for markdown, all]
-    #[arg(long, value_parser = role_parser(Role::ALL))]
+    #[arg(long, value_parser = role_parser())]
     role: Option<Role>,
     /// The edition whose rules to list [default: standard or placement-2025-09; for markdown, all]
     #[arg(long)]
@@ -66,7 +57,7 @@ impl List {
                 markdown(&rules, self.edition)
             }
         };
-        print(&text).map(|()| Exit::Success)
+        print(&text)
     }
 }
 
@@ -81,10 +72,10 @@ fn table(rules: &[&Rule], edition: Edition) -> String {
         let applies = rule.facts.in_edition(edition).unwrap_or(rule.facts.first());
         let _ = writeln!(text, "{:<6}  {:<8}  {}", applies.level, applies.basis, rule.id);
     }
+    let number = rules.len();
     let _ = writeln!(
         text,
-        "\n{} rules in edition {edition}; explain RULE shows one",
-        rules.len()
+        "\n{number} rules in edition {edition}; explain RULE shows one"
     );
     text
 }
@@ -170,4 +161,69 @@ fn row(text: &mut String, rule: &Rule) {
     ];
     let cells = cells.map(|cell| cell.replace('|', "\\|"));
     let _ = writeln!(text, "| {} |", cells.join(" | "));
+}
+
+/// Lists the editions that have the rule.
+fn editions(facts: &Facts) -> String {
+    let names = facts.editions.iter().map(edition);
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Names an edition that has the rule.
+fn edition(applies: &Applies) -> String {
+    if applies.only_if_claimed {
+        format!("{} (once claimed)", applies.edition)
+    } else {
+        applies.edition.to_string()
+    }
+}
+
+/// Lists what stands in each edition: that of the first one, then each that differs from the one before.
+fn by_edition<T: Display + PartialEq>(facts: &Facts, of: impl Fn(&Applies) -> T) -> Vec<String> {
+    let mut listed: Vec<String> = Vec::new();
+    let mut last = None;
+    for applies in &facts.editions {
+        let value = of(applies);
+        if last.as_ref() != Some(&value) {
+            listed.push(match &last {
+                None => value.to_string(),
+                Some(_) => format!("{value} (from edition {})", applies.edition),
+            });
+            last = Some(value);
+        }
+    }
+    listed
+}
+
+/// Lists the evidence that the rule is judged from.
+fn evidence(facts: &Facts) -> String {
+    let mut parts = Vec::new();
+    if !facts.needs.is_empty() {
+        parts.push(format!("needs {}", joined(&facts.needs, " and ")));
+    }
+    if !facts.needs_one_of.is_empty() {
+        parts.push(format!("needs {}", joined(&facts.needs_one_of, " or ")));
+    }
+    if !facts.helped_by.is_empty() {
+        parts.push(format!("sharpened by {}", joined(&facts.helped_by, " and ")));
+    }
+    parts.join("; ")
+}
+
+fn joined(things: &[impl Display], between: &str) -> String {
+    let names: Vec<String> = things.iter().map(ToString::to_string).collect();
+    names.join(between)
+}
+
+/// Counts the examples that pass, those that fail, and the others: there the rule cannot decide or does not apply.
+fn examples(facts: &Facts) -> [usize; 3] {
+    let of = |kind: &str| {
+        facts
+            .examples
+            .iter()
+            .filter(|example| example.get(kind).is_some())
+            .count()
+    };
+    let (passing, failing) = (of("passes"), of("fails"));
+    [passing, failing, facts.examples.len() - passing - failing]
 }

@@ -3,7 +3,9 @@
 use std::{collections::BTreeSet, path::Path};
 
 use collect::clock::Clock;
-use evidence::{Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, file};
+use evidence::{
+    Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, api::Edition, file,
+};
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{
     FileFormat, Output, OutputFiles, Report, badge, by_edition, github, html, json, junit, markdown,
@@ -11,12 +13,7 @@ use report::{
 };
 
 use crate::command::{
-    flags::output::{Format, OutputFlags},
-    terminal::{
-        advice, called,
-        exit::{Exit, Failure},
-        print, width,
-    },
+    Exit, Failure, OutputFlags, called, flags::files::Format, print, terminal::advice, width,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -46,9 +43,11 @@ pub fn conclude(
         judgement.waive(waivers, day, evidence.header.claim.strict);
     }
     let editions = by_edition(evidence, &judgement, selection, waivers, rules::as_of());
-    let file = holder(&outputs, read_from.map(|from| from.path));
-    let is_whole_file = outputs.contains_key(&FileFormat::Record)
-        || read_from.is_some_and(|from| from.alone && from.as_claimed);
+    // The file with the evidence: the recorded one, else the one that was read.
+    let recorded = outputs.get(&FileFormat::Record).map(Output::path);
+    let file = recorded.or(read_from.map(|from| from.path));
+    let file = file.map(|path| path.display().to_string());
+    let is_whole_file = recorded.is_some() || read_from.is_some_and(|from| from.alone && from.as_claimed);
     let submitted = Report {
         evidence,
         judgement: &judgement,
@@ -64,33 +63,22 @@ pub fn conclude(
         ..submitted
     };
     let left = leave(&shown, &submitted, outputs, read_from);
-    let exit = exit(&judgement, flags.complete);
-    match (left, show(&shown, flags)) {
-        (Ok(()), Ok(())) => Ok(exit),
-        (Ok(()), Err(failure)) | (Err(failure), Ok(())) => Err(failure),
-        (Err(unwritten), Err(unshown)) => {
-            unshown.print();
-            Err(unwritten)
-        }
-    }
+    show(&shown, flags).and(left)?;
+    Ok(exit(&judgement, flags.complete))
 }
 
 /// Notes which waivers are ignored, as no judged edition has their rules: runs of several editions and roles may share a
 /// file.
 fn note_ignored(waivers: &Waivers, claim: &Claim) {
-    let ignored: BTreeSet<&str> = waivers
-        .waivers
-        .iter()
-        .map(|waiver| &*waiver.rule)
-        .filter(|rule| rules::find(rule).is_none_or(|rule| rule.facts.in_claim(claim).is_none()))
-        .collect();
+    let is_judged = |rule: &str| rules::find(rule).is_some_and(|rule| rule.facts.in_claim(claim).is_some());
+    let ignored = waivers.waivers.iter().map(|waiver| &*waiver.rule);
+    let ignored: BTreeSet<&str> = ignored.filter(|rule| !is_judged(rule)).collect();
     if !ignored.is_empty() {
-        let editions: Vec<String> = claim.editions().map(|edition| edition.to_string()).collect();
-        let rules: Vec<&str> = ignored.into_iter().collect();
+        let editions: Vec<&str> = claim.editions().map(Edition::name).collect();
         anstream::eprintln!(
             "note: ignoring waivers of rules that edition {} does not have: {}",
             editions.join(" or "),
-            rules.join(", ")
+            Vec::from_iter(ignored).join(", ")
         );
     }
 }
@@ -112,12 +100,6 @@ pub fn conclude_without_evidence(
     source: &str,
     outputs: OutputFiles,
 ) -> Failure {
-    let facts = rules::all().iter().map(|rule| &rule.facts);
-    let kinds: BTreeSet<Kind> = facts
-        .flat_map(|facts| [&facts.needs, &facts.needs_one_of])
-        .flatten()
-        .copied()
-        .collect();
     let reason = failure.in_one_line();
     let evidence = Evidence {
         header: Header {
@@ -128,11 +110,11 @@ pub fn conclude_without_evidence(
                 source: source.to_owned(),
                 ..Hub::default()
             },
-            asked: kinds.iter().map(|kind| (*kind, Asked::Yes)).collect(),
+            asked: Kind::ALL.map(|kind| (kind, Asked::Yes)).into(),
             cut_short: failure.is_stop().then(|| "it was stopped".to_owned()),
             ..Header::default()
         },
-        gaps: kinds.iter().map(|kind| Gap::of(*kind, reason.clone())).collect(),
+        gaps: Vec::from(Kind::ALL.map(|kind| Gap::of(kind, reason.clone()))).into(),
         ..Evidence::default()
     };
     let selection = Selection::default();
@@ -153,12 +135,6 @@ pub fn conclude_without_evidence(
         unwritten.print();
     }
     failure
-}
-
-/// Returns the file that holds the evidence: the recorded one, else the one that was read.
-fn holder(outputs: &OutputFiles, read_from: Option<&Path>) -> Option<String> {
-    let path = outputs.get(&FileFormat::Record).map(Output::path).or(read_from)?;
-    Some(path.display().to_string())
 }
 
 /// Writes every file that it can, prints the failures, and returns the last one.
@@ -213,7 +189,7 @@ fn sum_of(from: ReadFrom) -> Option<Checksum> {
         .flatten()
 }
 
-fn show(report: &Report, flags: &OutputFlags) -> Result<(), Failure> {
+fn show(report: &Report, flags: &OutputFlags) -> Result<Exit, Failure> {
     let mut text = String::new();
     if flags.verbose {
         text += &terminal::list(report);

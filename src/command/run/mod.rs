@@ -1,7 +1,6 @@
 //! `run` and `replay`: judge a hub, or a file with its state, and write reports.
 
 mod conclude;
-mod observe;
 mod progress;
 mod recording;
 
@@ -10,34 +9,30 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use collect::{
+    Plan,
     clock::Clock,
-    connect::Connection,
+    collect,
+    connect::{Connection, KubeconfigOptions},
     driver::{CleanError, clean as clean_up},
 };
-use evidence::{Claim, Input, Limits};
+use evidence::{Claim, Evidence, Input, Limits};
+use lab::hub::{AuditLevel, Hub};
 use report::escape;
+use tokio_util::sync::CancellationToken;
 
+pub use self::progress::in_words;
 use self::{
     conclude::{ReadFrom, conclude, conclude_without_evidence},
-    observe::{Sources, observe},
-    recording::{RecordPart, Watching},
+    progress::RunProgress,
+    recording::{Keeper, RecordPart},
 };
 use crate::command::{
-    config::ConfigFlags,
-    flags::{
-        RunFlags,
-        claim::ClaimFlags,
-        driver::journals,
-        input::{InputFlags, add_audit_logs, audit_logs, read_evidence, read_waivers},
-        output::OutputFlags,
-        selection::SelectionFlags,
-        target::{ScopeFlags, Target},
-    },
-    hub::runtime,
-    terminal::{
-        exit::{Exit, Failure, bail_usage},
-        print,
-    },
+    ClaimFlags, Exit, Failure, InputFlags, JudgeFlags, OutputFlags, Reference, RunFlags, RunPlan, Target,
+    bail_usage,
+    flags::{driver::journals, files},
+    hub::{set_up, start},
+    print, runtime,
+    terminal::signals,
 };
 
 const EXAMPLES: &str = "\
@@ -97,13 +92,7 @@ pub struct Replay {
     /// The evidence file, or a kubectl dump
     evidence: PathBuf,
     #[command(flatten)]
-    selection: SelectionFlags,
-    #[command(flatten)]
-    pub config: ConfigFlags,
-    #[command(flatten)]
-    scope: ScopeFlags,
-    #[command(flatten)]
-    pub claim: ClaimFlags,
+    pub judge: JudgeFlags,
     #[command(flatten)]
     outputs: OutputFlags,
     #[command(flatten)]
@@ -113,48 +102,36 @@ pub struct Replay {
 impl Run {
     pub fn execute(self) -> Result<Exit, Failure> {
         if self.clean {
-            return clean(self.flags);
+            return clean(&self.flags);
         }
-        match &self.from {
-            Some(path) => File {
-                path,
-                audit_logs: &audit_logs(&self.flags.plan.audit_logs, None)?,
-                selection: &self.flags.selection,
-                config: &self.flags.config,
-                scope: &self.flags.scope,
-                claim: &self.flags.claim,
-                outputs: &self.outputs,
-                limits: self.input.limits(),
-            }
-            .judge(),
-            None => self.on_hub(),
-        }
+        let Some(path) = &self.from else {
+            return self.on_hub();
+        };
+        let logs = files::audit_logs(&self.flags.plan.audit_logs, None)?;
+        judge_file(path, &logs, &self.flags.judge, &self.outputs, self.input.limits())
     }
 
-    fn on_hub(self) -> Result<Exit, Failure> {
+    fn on_hub(&self) -> Result<Exit, Failure> {
         let run = self.flags.resolve()?;
         self.outputs.check(&run.plan.claim)?;
         let mut outputs = self.outputs.files.prepare(&run.inputs)?;
-        let (claim, source) = (run.plan.claim.clone(), run.target.name());
-        let watching = Watching {
-            selection: &run.selection,
-            waivers: run.waivers.as_ref(),
-            record: RecordPart::begin(&mut outputs, &run.target, run.plan.observe),
-        };
-        let sources = Sources {
-            driving: run.driving.as_ref(),
-            own: self.flags.plan.own(),
-        };
-        match observe(&run.target, run.plan, sources, &watching) {
+        let record = RecordPart::begin(&mut outputs, &run.target, run.plan.observe);
+        match observe(&run, record.clone()) {
             Ok(evidence) => {
                 let (selection, waivers) = (&run.selection, run.waivers.as_ref());
                 conclude(&evidence, selection, waivers, outputs, None, &self.outputs)
             }
             Err(failure) => {
-                if let Some(record) = &watching.record {
+                if let Some(record) = record {
                     record.note_leftover();
                 }
-                Err(conclude_without_evidence(failure, claim, &source, outputs))
+                let source = run.target.name();
+                Err(conclude_without_evidence(
+                    failure,
+                    run.plan.claim,
+                    &source,
+                    outputs,
+                ))
             }
         }
     }
@@ -162,116 +139,200 @@ impl Run {
 
 impl Replay {
     pub fn execute(self) -> Result<Exit, Failure> {
-        File {
-            path: &self.evidence,
-            audit_logs: &[],
-            selection: &self.selection,
-            config: &self.config,
-            scope: &self.scope,
-            claim: &self.claim,
-            outputs: &self.outputs,
-            limits: self.input.limits(),
-        }
-        .judge()
+        judge_file(
+            &self.evidence,
+            &[],
+            &self.judge,
+            &self.outputs,
+            self.input.limits(),
+        )
     }
 }
 
-/// A file to judge, with the flags for that.
-struct File<'a> {
-    path: &'a Path,
-    audit_logs: &'a [PathBuf],
-    selection: &'a SelectionFlags,
-    config: &'a ConfigFlags,
-    scope: &'a ScopeFlags,
-    claim: &'a ClaimFlags,
-    outputs: &'a OutputFlags,
+fn judge_file(
+    path: &Path,
+    audit_logs: &[PathBuf],
+    flags: &JudgeFlags,
+    outputs: &OutputFlags,
     limits: Limits,
+) -> Result<Exit, Failure> {
+    let waivers = files::read_waivers(flags.claim.waivers.as_deref())?;
+    let named = [Some(path), flags.claim.waivers.as_deref(), flags.config.file()];
+    let mut inputs: Vec<PathBuf> = named.into_iter().flatten().map(Path::to_owned).collect();
+    inputs.extend_from_slice(audit_logs);
+    let prepared = outputs.files.prepare(&inputs)?;
+    let (input, recorded) = match read(path, audit_logs, &flags.claim, &limits) {
+        Ok(read) => read,
+        Err(failure) => {
+            let mut claimed = Claim::default();
+            flags.claim.apply(&mut claimed)?;
+            let source = format!("file {}", path.display());
+            return Err(conclude_without_evidence(failure, claimed, &source, prepared));
+        }
+    };
+    for note in &input.notes {
+        anstream::eprintln!("note: {}", escape::line(note));
+    }
+    let mut evidence = input.evidence;
+    flags.config.note_unused(&evidence.header.claim);
+    let scope = evidence.header.scope.clone();
+    flags.scope.apply(&mut evidence.header.scope);
+    outputs.check(&evidence.header.claim)?;
+    let selection = flags.selection.clone().resolve(&evidence.header.claim)?;
+    let from = ReadFrom {
+        path,
+        alone: audit_logs.is_empty(),
+        as_claimed: scope == evidence.header.scope && recorded == evidence.header.claim,
+        limits,
+    };
+    conclude(
+        &evidence,
+        &selection,
+        waivers.as_ref(),
+        prepared,
+        Some(from),
+        outputs,
+    )
 }
 
-impl File<'_> {
-    fn judge(self) -> Result<Exit, Failure> {
-        let waivers = read_waivers(self.claim.waivers.as_deref())?;
-        let named = [Some(self.path), self.claim.waivers.as_deref(), self.config.file()];
-        let mut inputs: Vec<PathBuf> = named.into_iter().flatten().map(Path::to_owned).collect();
-        inputs.extend_from_slice(self.audit_logs);
-        let outputs = self.outputs.files.prepare(&inputs)?;
-        let (input, recorded) = match self.read() {
-            Ok(read) => read,
-            Err(failure) => {
-                let mut claimed = Claim::default();
-                self.claim.apply(&mut claimed)?;
-                let source = format!("file {}", self.path.display());
-                return Err(conclude_without_evidence(failure, claimed, &source, outputs));
-            }
-        };
-        for note in &input.notes {
-            anstream::eprintln!("note: {}", escape::line(note));
-        }
-        let mut evidence = input.evidence;
-        self.config.note_unused(&evidence.header.claim);
-        let scope = evidence.header.scope.clone();
-        self.scope.apply(&mut evidence.header.scope);
-        self.outputs.check(&evidence.header.claim)?;
-        let selection = self.selection.clone().resolve(&evidence.header.claim)?;
-        let from = Some(ReadFrom {
-            path: self.path,
-            alone: self.audit_logs.is_empty(),
-            as_claimed: scope == evidence.header.scope && recorded == evidence.header.claim,
-            limits: self.limits,
-        });
-        let waivers = waivers.as_ref();
-        conclude(&evidence, &selection, waivers, outputs, from, self.outputs)
-    }
-
-    /// Reads the evidence, and its own claim with the judged edition.
-    fn read(&self) -> Result<(Input, Claim), Failure> {
-        let mut input = read_evidence(self.path, &self.limits).map_err(Failure::usage)?;
-        let mut recorded = input.evidence.header.claim.clone();
-        // Before the audit log: the claim decides which of its requests count.
-        self.claim.apply(&mut input.evidence.header.claim)?;
-        recorded.edition = input.evidence.header.claim.edition;
-        add_audit_logs(&mut input.evidence, self.audit_logs).map_err(Failure::usage)?;
-        Ok((input, recorded))
-    }
+/// Reads the evidence, and its own claim with the judged edition.
+fn read(
+    path: &Path,
+    audit_logs: &[PathBuf],
+    claim: &ClaimFlags,
+    limits: &Limits,
+) -> Result<(Input, Claim), Failure> {
+    let mut input = files::read_evidence(path, limits).map_err(Failure::usage)?;
+    let mut recorded = input.evidence.header.claim.clone();
+    // Before the audit log: the claim decides which of its requests count.
+    claim.apply(&mut input.evidence.header.claim)?;
+    recorded.edition = input.evidence.header.claim.edition;
+    files::add_audit_logs(&mut input.evidence, audit_logs).map_err(Failure::usage)?;
+    Ok((input, recorded))
 }
 
 /// Undoes what killed runs have left behind, and reports what was undone and what remains.
-fn clean(flags: RunFlags) -> Result<Exit, Failure> {
+fn clean(flags: &RunFlags) -> Result<Exit, Failure> {
     let mut claim = Claim::default();
-    flags.claim.apply(&mut claim)?;
-    let target = flags.target.resolve(&claim)?;
+    flags.judge.claim.apply(&mut claim)?;
+    let target = flags.target.clone().resolve(&claim)?;
     let Target::Kubeconfig(options) = &target else {
         bail_usage!("a test hub ends with its run and needs no cleaning: leave out --hub or --clean");
     };
     let journals = journals()?;
-    let cleaned = runtime(&target)?.block_on(async {
-        let hub = Connection::from_kubeconfig(options)
-            .await
-            .map_err(Failure::no_connection)?;
-        let cleaned = clean_up(
-            &hub,
-            &claim,
-            flags.plan.api_version.as_deref(),
-            Clock::system(),
-            &journals,
-            flags.driver.file(),
-        );
+    let cleaned = runtime(false)?.block_on(async {
+        let hub = Connection::from_kubeconfig(options).await?;
+        let (version, driver) = (flags.plan.api_version.as_deref(), flags.driver.file());
+        let cleaned = clean_up(&hub, &claim, version, Clock::system(), &journals, driver);
         cleaned.await.map_err(|error| match error {
             CleanError::Hub(error) => Failure::no_evidence(error, &hub),
             error => Failure::could_not_run(error),
         })
     })?;
-    let messages: String = cleaned
-        .messages
-        .iter()
-        .map(|line| format!("{}\n", escape::line(line)))
-        .collect();
-    print(&messages)?;
+    for message in &cleaned.messages {
+        print(&format!("{}\n", escape::line(message)))?;
+    }
     match cleaned.leftovers.as_slice() {
         [] => Ok(Exit::Success),
         remains => Err(Failure::could_not_run(anyhow!(
             "failed to undo everything; fix these causes and clean again, with --driver FILE if the driver file was moved\n{}",
             remains.join("\n")
         ))),
+    }
+}
+
+/// Collects evidence from the target for as long as the plan says, or until a signal. `record` survives a run that is
+/// killed.
+pub fn observe(run: &RunPlan, record: Option<RecordPart>) -> Result<Evidence, Failure> {
+    runtime(run.target.is_lab())?.block_on(async {
+        match &run.target {
+            Target::Kubeconfig(options) => observe_kubeconfig(options, run, record).await,
+            Target::Test(hub, reference) => {
+                let definitions = reference.hub_definitions(&run.plan.claim);
+                let stop = signals::stop();
+                // A signal must not leave a container behind.
+                let hub = tokio::select! {
+                    hub = start(*hub, &definitions, Vec::new(), Clock::system()) => hub?,
+                    () = stop.cancelled() => return Err(Failure::stopped()),
+                };
+                let observed = observe_test_hub(&hub, reference, run, record, stop).await;
+                let stopped = hub.stop().await;
+                let evidence = observed?;
+                stopped?;
+                Ok(evidence)
+            }
+        }
+    })
+}
+
+async fn observe_kubeconfig(
+    options: &KubeconfigOptions,
+    run: &RunPlan,
+    record: Option<RecordPart>,
+) -> Result<Evidence, Failure> {
+    let (clock, mut plan) = (Clock::system(), run.plan.clone());
+    let hub = Connection::from_kubeconfig(options).await?;
+    if let Some(driving) = &run.driving {
+        driving.add_file(&mut plan, &hub, clock).await?;
+    }
+    watch_testbed_namespaces(&mut plan);
+    let stop = signals::stop();
+    let progress = progress(run, record, true);
+    let collected = collect(&hub, &plan, clock, &progress, stop).await;
+    drop(progress);
+    let mut evidence = collected.map_err(|error| Failure::no_evidence(error, &hub))?;
+    files::add_audit_logs_or_gap(&mut evidence, &plan.audit_logs);
+    Ok(evidence)
+}
+
+/// Collects evidence from the reference implementations on a test hub. They end only when they fail.
+async fn observe_test_hub(
+    hub: &Hub,
+    reference: &Reference,
+    run: &RunPlan,
+    record: Option<RecordPart>,
+    stop: CancellationToken,
+) -> Result<Evidence, Failure> {
+    if let Some(lab) = hub.as_lab() {
+        // The same as envtest's policy.
+        lab.set_audit_level(AuditLevel::RequestResponse);
+    }
+    let (clock, mut plan) = (Clock::system(), run.plan.clone());
+    let running = set_up(
+        hub,
+        reference,
+        &mut plan,
+        run.own_members,
+        run.driving.as_ref(),
+        clock,
+    )
+    .await?;
+    watch_testbed_namespaces(&mut plan);
+    // The lab's time is simulated.
+    let progress = progress(run, record, hub.as_lab().is_none());
+    let collected = tokio::select! {
+        collected = collect(&hub.connection, &plan, clock, &progress, stop) => collected,
+        failure = running => return Err(failure),
+    };
+    drop(progress);
+    let mut evidence = collected.map_err(|error| Failure::no_evidence(error, &hub.connection))?;
+    if run.own_audit_log {
+        let added = files::add_own_audit_log(&mut evidence, hub).await;
+        added.map_err(Failure::could_not_run)?;
+    }
+    Ok(evidence)
+}
+
+fn progress(run: &RunPlan, record: Option<RecordPart>, waits: bool) -> RunProgress {
+    let keeper = record.map(Keeper::new);
+    RunProgress::new(&run.selection, run.waivers.as_ref(), keeper, waits)
+}
+
+/// Restricts a run with a testbed to the namespaces of the testbed.
+fn watch_testbed_namespaces(plan: &mut Plan) {
+    if let Some(testbed) = &plan.testbed {
+        plan.scope.namespaces = testbed.namespaces();
+        // The run creates the objects that the scope names.
+        plan.wait = true;
     }
 }

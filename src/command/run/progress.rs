@@ -1,219 +1,299 @@
-//! The progress of a run on standard error: a line that changes on a terminal, elsewhere a line each minute.
+//! What a run shows on standard error while it watches: a line that changes on a terminal, elsewhere a line each minute.
 
 use std::{
-    borrow::Cow,
-    io::IsTerminal,
+    io::{self, IsTerminal},
+    path::Path,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use collect::{Progress, clock::Clock};
+use evidence::{Awaited, Evidence, api::Role};
+use indicatif::ProgressBar;
 use jiff::SignedDuration;
-use report::{count, escape};
+use judge::{RuleVerdict, Selection, Verdict, Waivers, judge, rules::Level, unsettled};
+use report::{count, escape, no_status};
+use tokio::{task::spawn_blocking, time::Instant};
+
+use super::recording::Keeper;
+use crate::command::terminal::advice;
 
 /// How often a log reports a wait; it does not report shorter waits.
 const PERIOD: Duration = Duration::from_secs(60);
 
-/// The style of the terminal line while the run watches.
-const WATCHING: &str = "{spinner} [{bar:12}] {wide_msg}";
-/// The style of the terminal line at other times.
-const ELSE: &str = "{spinner} {wide_msg}";
-
-pub struct Display {
-    /// The line on a terminal, which disappears when it is dropped; none: a log.
-    bar: Option<ProgressBar>,
-    /// Prints a line that stays.
-    write: Box<dyn Fn(&str) + Send + Sync>,
+/// Shows progress, judges the first list, and keeps the part of the record.
+pub struct RunProgress {
+    screen: Arc<Screen>,
     /// Whether a log reports waits.
     waits: bool,
     /// The number of lines in the log about this wait.
     lines: AtomicU64,
     /// Whether the log reported that the run settles.
     settles: AtomicBool,
+    /// The last step of the driver.
     step: Mutex<String>,
+    selection: Selection,
+    waivers: Option<Waivers>,
+    keeper: Option<Arc<Mutex<Keeper>>>,
 }
 
-impl Display {
-    /// Shows progress on standard error. Without `waits`, the hub's time is simulated, so a log does not report waits.
-    pub fn new(waits: bool) -> Self {
-        let bar = std::io::stderr().is_terminal().then(ProgressBar::no_length);
-        Self::on(bar, waits, |line| anstream::eprintln!("{line}"))
+/// Standard error.
+struct Screen {
+    /// The line on a terminal, which disappears when it is dropped; none: a log.
+    line: Option<ProgressBar>,
+}
+
+impl Screen {
+    /// Prints a line that stays.
+    fn print(&self, text: &str) {
+        match &self.line {
+            Some(line) => line.suspend(|| anstream::eprintln!("{text}")),
+            None => anstream::eprintln!("{text}"),
+        }
     }
 
-    pub fn on(bar: Option<ProgressBar>, waits: bool, write: impl Fn(&str) + Send + Sync + 'static) -> Self {
-        if let Some(bar) = &bar {
-            bar.set_style(style(ELSE));
+    fn warn(&self, what: &str) {
+        self.print(&format!("warning: {}", escape::line(what)));
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        if let Some(line) = &self.line {
+            line.finish_and_clear();
         }
+    }
+}
+
+impl RunProgress {
+    /// Shows progress on standard error. Without `waits`, the hub's time is simulated, so a log does not report waits.
+    pub fn new(
+        selection: &Selection,
+        waivers: Option<&Waivers>,
+        keeper: Option<Keeper>,
+        waits: bool,
+    ) -> Self {
+        let line = io::stderr().is_terminal().then(ProgressBar::new_spinner);
         Self {
-            bar,
-            write: Box::new(write),
+            screen: Arc::new(Screen { line }),
             waits,
             lines: AtomicU64::new(0),
             settles: AtomicBool::new(false),
             step: Mutex::default(),
+            selection: selection.clone(),
+            waivers: waivers.cloned(),
+            keeper: keeper.map(|keeper| Arc::new(Mutex::new(keeper))),
         }
     }
 
-    /// Prints a line that stays.
-    pub fn print(&self, line: &str) {
-        match &self.bar {
-            Some(bar) => bar.suspend(|| (self.write)(line)),
-            None => (self.write)(line),
-        }
-    }
-
-    pub fn warn(&self, what: &str) {
-        self.print(&format!("warning: {}", escape::line(what)));
-    }
-
-    /// Shows what the run does now; a log does not.
-    pub fn phase(&self, what: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_style(style(ELSE));
-            bar.set_message(what.to_owned());
-            bar.tick();
-        }
-    }
-
-    pub fn step(&self, what: &str) {
-        *self.last_step() = escape::line(what).into_owned();
-    }
-
-    /// Shows for how long the run has watched, and what it has seen.
-    pub fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
-        let (watched, seen) = (in_words(elapsed), counts(profiles, writes));
-        // A driver may take longer than the run was to watch.
-        let left = observe.saturating_sub(elapsed);
-        if let Some(bar) = &self.bar {
-            if bar.length().is_none() {
-                bar.set_length(observe.as_secs());
+    /// Shows a line on a terminal, or if it is due in a log.
+    fn show(&self, text: &str, is_due: impl Fn() -> bool) {
+        match &self.screen.line {
+            Some(line) => {
+                line.set_message(text.to_owned());
+                line.tick();
             }
-            bar.set_style(style(WATCHING));
-            let time = match left {
-                Duration::ZERO => format!("{watched} watched"),
-                left => format!("{} left", in_words(left)),
-            };
-            bar.set_message(format!("{time}, {seen}{}", self.end_of_line()));
-            bar.set_position(elapsed.as_secs());
-            return;
+            None if self.waits && is_due() => self.screen.print(text),
+            None => {}
         }
-        let periods = elapsed.as_secs() / PERIOD.as_secs();
-        let lines = self.lines.load(Ordering::Relaxed);
-        // The first line comes immediately.
-        if !self.waits || observe.max(elapsed) < PERIOD || lines > periods {
-            return;
-        }
-        self.lines.store(periods + 1, Ordering::Relaxed);
-        let time = match (left, lines) {
-            (Duration::ZERO, _) => format!("watched {watched}, until the driver is done"),
-            (_, 0) => format!("watching for {}", in_words(observe)),
-            _ => format!("watched {watched} of {}", in_words(observe)),
-        };
-        self.print(&format!("{time}: {seen}{}", self.end_of_line()));
     }
 
-    /// Shows for what the run waits after its window.
-    pub fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
+    /// For how long the run has watched, and what it has seen.
+    fn watched(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) -> String {
+        let watched = in_words(elapsed);
+        // A driver may take longer than the run was to watch.
+        let time = if elapsed < observe {
+            format!("watched {watched} of {}", in_words(observe))
+        } else {
+            format!("watched {watched}, until the driver is done")
+        };
+        let writes = usize::try_from(writes).unwrap_or(usize::MAX);
+        let (profiles, writes) = (count(profiles, "profile"), count(writes, "write"));
+        format!("{time}: {profiles}, {writes}{}", lock(&self.step))
+    }
+
+    /// Whether a log reports a wait now: immediately, and then each minute.
+    fn is_due(&self, elapsed: Duration, observe: Duration) -> bool {
+        let periods = elapsed.as_secs() / PERIOD.as_secs();
+        let is_long = observe.max(elapsed) >= PERIOD;
+        is_long && self.lines.fetch_max(periods + 1, Ordering::Relaxed) <= periods
+    }
+}
+
+impl Progress for RunProgress {
+    fn phase(&self, what: &str) {
+        self.show(&escape::line(what), || false);
+    }
+
+    fn step(&self, what: &str) {
+        *lock(&self.step) = format!("; {}", escape::line(what));
+    }
+
+    fn warn(&self, what: &str) {
+        self.screen.warn(what);
+    }
+
+    fn left_over(&self, journal: &Path) {
+        self.screen.warn(&advice::left_over(journal));
+    }
+
+    fn listed(&self, list: Evidence, observe: Duration) {
+        // A judgement that takes longer than the run is not shown.
+        let screen = Arc::downgrade(&self.screen);
+        let (selection, waivers) = (self.selection.clone(), self.waivers.clone());
+        spawn_blocking(move || {
+            let mut roles = list.header.claim.roles();
+            // The profiles for a consumer are the run's own, and come later.
+            let is_empty = list.profiles.is_empty() && list.slices.is_empty();
+            if is_empty || roles.all(|role| role == Role::Consumer) {
+                return;
+            }
+            let line = first_sight(&list, &selection, waivers.as_ref(), observe);
+            if let Some(screen) = screen.upgrade() {
+                screen.print(&line);
+            }
+        });
+    }
+
+    fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
+        let line = self.watched(elapsed, observe, profiles, writes);
+        self.show(&line, || self.is_due(elapsed, observe));
+    }
+
+    fn open(&self, so_far: &Evidence) -> Awaited {
+        unsettled(so_far, &self.selection)
+    }
+
+    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
         let left = in_words(most.saturating_sub(elapsed));
         let line = format!("waiting for {awaited} to settle, at most {left}");
-        if self.bar.is_some() {
-            self.phase(&line);
-        } else if self.waits && !self.settles.swap(true, Ordering::Relaxed) {
-            self.print(&line);
-        }
+        self.show(&line, || !self.settles.swap(true, Ordering::Relaxed));
     }
 
-    /// The driver's step at the end of a line; empty before the first step.
-    fn end_of_line(&self) -> String {
-        match &**self.last_step() {
-            "" => String::new(),
-            step => format!("; {step}"),
-        }
+    fn wants_snapshot(&self, is_over: bool) -> bool {
+        self.keeper
+            .as_ref()
+            .is_some_and(|keeper| match keeper.try_lock() {
+                // A run without a part so far has lasted less than a minute.
+                Ok(keeper) if is_over => keeper.has_begun,
+                Ok(keeper) => Instant::now() >= keeper.next,
+                // It is writing a part.
+                Err(_) => is_over,
+            })
     }
 
-    fn last_step(&self) -> MutexGuard<'_, String> {
-        self.step.lock().unwrap_or_else(PoisonError::into_inner)
+    fn snapshot(&self, so_far: Evidence) {
+        let Some(keeper) = self.keeper.clone() else { return };
+        let screen = Arc::downgrade(&self.screen);
+        lock(&keeper).begin();
+        spawn_blocking(move || {
+            let failure = lock(&keeper).write(&so_far);
+            if let (Some(failure), Some(screen)) = (failure, screen.upgrade()) {
+                screen.warn(&failure);
+            }
+        });
     }
 }
 
-impl Drop for Display {
-    fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
-    }
-}
-
-fn style(template: &'static str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the templates are constants, and right")
-}
-
-fn counts(profiles: usize, writes: u64) -> String {
-    let writes = usize::try_from(writes).unwrap_or(usize::MAX);
-    format!("{}, {}", count(profiles, "profile"), count(writes, "write"))
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A duration in whole seconds, such as `1m 30s`.
-pub fn in_words(duration: Duration) -> Cow<'static, str> {
-    match SignedDuration::try_from(Duration::from_secs(duration.as_secs())) {
-        Ok(duration) => format!("{duration:#}").into(),
-        Err(_) => "for ever".into(),
+pub fn in_words(duration: Duration) -> String {
+    let duration = SignedDuration::try_from(Duration::from_secs(duration.as_secs()));
+    duration.map_or_else(|_| "for ever".to_owned(), |duration| format!("{duration:#}"))
+}
+
+/// The number of rules that the line names.
+const MOST_NAMED: usize = 3;
+
+/// Judges the first list as a single snapshot, and names the MUST rules that fail.
+fn first_sight(
+    list: &Evidence,
+    selection: &Selection,
+    waivers: Option<&Waivers>,
+    observe: Duration,
+) -> String {
+    let mut judgement = judge(list, selection);
+    if let Some(waivers) = waivers {
+        let today = Waivers::day(Clock::system().now());
+        judgement.waive(waivers, today, list.header.claim.strict);
+    }
+    let fails = |verdict: &&RuleVerdict| verdict.verdict == Verdict::Fail && verdict.level() == Level::Must;
+    let failed = judgement.verdicts.iter().filter(fails);
+    let ids: Vec<&str> = failed.map(|verdict| verdict.rule.id).collect();
+    let cause = no_status(list).map_or_else(String::new, |cause| format!("; {cause}"));
+    let (rules, observe) = (in_one_line(&ids), in_words(observe));
+    format!("at first sight: {rules}{cause}; watching for {observe}")
+}
+
+fn in_one_line(ids: &[&str]) -> String {
+    let named = ids[..ids.len().min(MOST_NAMED)].join(", ");
+    match ids.len() {
+        0 => "no MUST rule fails".to_owned(),
+        1 => format!("1 MUST rule fails ({named})"),
+        number @ 2..=MOST_NAMED => format!("{number} MUST rules fail ({named})"),
+        number => format!(
+            "{number} MUST rules fail ({named}, and {} more)",
+            number - MOST_NAMED
+        ),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     const MINUTE: u64 = 60;
 
+    fn progress() -> RunProgress {
+        RunProgress::new(&Selection::default(), None, None, true)
+    }
+
     #[test]
     fn a_log_reports_immediately_and_then_each_minute() {
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let written = Arc::clone(&lines);
-        let log = Display::on(None, true, move |line| {
-            written.lock().expect("a lock").push(line.to_owned())
-        });
+        let log = progress();
+        let mut lines = Vec::new();
         for second in 1..=4 * MINUTE {
             let [watched, observe] = [second, 3 * MINUTE].map(Duration::from_secs);
-            log.tick(watched, observe, 20, second / 50);
+            if log.is_due(watched, observe) {
+                lines.push(log.watched(watched, observe, 20, second / 50));
+            }
             if second == 3 * MINUTE {
-                log.step("scene ends (8 of 13)");
+                log.step("outage: break of \u{1b}[2Jx");
             }
         }
         assert_eq!(
-            *lines.lock().expect("a lock"),
+            lines,
             [
-                "watching for 3m: 20 profiles, 0 writes",
+                "watched 1s of 3m: 20 profiles, 0 writes",
                 "watched 1m of 3m: 20 profiles, 1 write",
                 "watched 2m of 3m: 20 profiles, 2 writes",
                 "watched 3m, until the driver is done: 20 profiles, 3 writes",
-                "watched 4m, until the driver is done: 20 profiles, 4 writes; scene ends (8 of 13)",
+                r"watched 4m, until the driver is done: 20 profiles, 4 writes; outage: break of \u{1b}[2Jx",
             ]
         );
     }
 
     #[test]
-    fn a_log_does_not_report_short_or_simulated_waits() {
-        for (waits, observe) in [(true, 59_u64), (false, 600)] {
-            let log = Display::on(None, waits, |line| panic!("{line}"));
-            for second in 1..=observe {
-                log.tick(Duration::from_secs(second), Duration::from_secs(observe), 1, 0);
-            }
+    fn a_log_does_not_report_short_waits() {
+        let log = progress();
+        for second in 1..MINUTE {
+            let observe = Duration::from_secs(MINUTE - 1);
+            assert!(!log.is_due(Duration::from_secs(second), observe));
         }
     }
 
     #[test]
-    fn a_terminal_line_shows_the_step_of_the_driver() {
-        let line = Display::on(Some(ProgressBar::hidden()), true, |line| panic!("{line}"));
-        line.step("outage: break of \u{1b}[2Jx");
-        line.tick(Duration::from_secs(400), Duration::from_secs(300), 1, 2);
-        let expected = r"6m 40s watched, 1 profile, 2 writes; outage: break of \u{1b}[2Jx";
-        assert_eq!(line.bar.as_ref().expect("a line").message(), expected);
+    fn a_line_names_at_most_three_rules() {
+        assert_eq!(in_one_line(&[]), "no MUST rule fails");
+        assert_eq!(in_one_line(&["a/b"]), "1 MUST rule fails (a/b)");
+        assert_eq!(in_one_line(&["a", "b", "c"]), "3 MUST rules fail (a, b, c)");
+        let expected = "5 MUST rules fail (a, b, c, and 2 more)";
+        assert_eq!(in_one_line(&["a", "b", "c", "d", "e"]), expected);
     }
 }

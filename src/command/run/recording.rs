@@ -1,39 +1,18 @@
-//! What a run shows and keeps while it watches. With `--record`, a part of the record survives a run that is killed.
+//! A part of the record, which survives a run that is killed.
 
 use std::{
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
     time::Duration,
 };
 
-use collect::{Progress, clock::Clock};
-use evidence::{Awaited, Evidence, api::Role, file};
-use judge::{RuleVerdict, Selection, Verdict, Waivers, judge, rules::Level, unsettled};
-use report::{FileFormat, OutputFiles, Part, escape, no_status};
-use tokio::{task::spawn_blocking, time::Instant};
+use evidence::{Evidence, file};
+use report::{FileFormat, OutputFiles, Part};
+use tokio::time::Instant;
 
-use super::progress::{Display, in_words};
-use crate::command::{
-    flags::target::Target,
-    terminal::{advice, called},
-};
+use crate::command::{Target, called};
 
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
 const EVERY: Duration = Duration::from_secs(50);
-
-/// Writing parts takes at most one part in so many of the time.
-const SHARE: u32 = 20;
-
-/// What a run uses while it watches.
-pub struct Watching<'a> {
-    pub selection: &'a Selection,
-    pub waivers: Option<&'a Waivers>,
-    /// The part to keep, if the run is recorded.
-    pub record: Option<RecordPart>,
-}
 
 #[derive(Clone, Debug)]
 pub struct RecordPart {
@@ -82,210 +61,47 @@ fn note_part(what: &str, part: &Path) {
     anstream::eprintln!("note: {what}; judge what it had recorded with `{called} replay {path}`");
 }
 
-impl Watching<'_> {
-    /// The progress of a run. Without `waits`, the hub's time is simulated.
-    pub fn progress(&self, waits: bool) -> Box<dyn Progress> {
-        Box::new(RunProgress::new(self, Display::new(waits)))
-    }
-}
-
-/// Shows progress, judges the first list, and keeps the part of the record.
-struct RunProgress {
-    display: Arc<Display>,
-    selection: Selection,
-    waivers: Option<Waivers>,
-    keeper: Option<Arc<Keeper>>,
-}
-
-impl RunProgress {
-    fn new(watching: &Watching<'_>, display: Display) -> Self {
-        let record = watching.record.clone();
-        Self {
-            display: Arc::new(display),
-            selection: watching.selection.clone(),
-            waivers: watching.waivers.cloned(),
-            keeper: record.map(|record| Arc::new(Keeper::new(record))),
-        }
-    }
-}
-
-impl Progress for RunProgress {
-    fn phase(&self, what: &str) {
-        self.display.phase(&escape::line(what));
-    }
-
-    fn step(&self, what: &str) {
-        self.display.step(what);
-    }
-
-    fn warn(&self, what: &str) {
-        self.display.warn(what);
-    }
-
-    fn left_over(&self, journal: &Path) {
-        self.display.warn(&advice::left_over(journal));
-    }
-
-    fn listed(&self, list: Evidence, observe: Duration) {
-        // A judgement that takes longer than the run is not shown.
-        let display = Arc::downgrade(&self.display);
-        let (selection, waivers) = (self.selection.clone(), self.waivers.clone());
-        spawn_blocking(move || {
-            let mut roles = list.header.claim.roles();
-            // The profiles for a consumer are the run's own, and come later.
-            let is_empty = list.profiles.is_empty() && list.slices.is_empty();
-            if is_empty || roles.all(|role| role == Role::Consumer) {
-                return;
-            }
-            let line = first_sight(&list, &selection, waivers.as_ref(), observe);
-            if let Some(display) = display.upgrade() {
-                display.print(&line);
-            }
-        });
-    }
-
-    fn tick(&self, elapsed: Duration, observe: Duration, profiles: usize, writes: u64) {
-        self.display.tick(elapsed, observe, profiles, writes);
-    }
-
-    fn open(&self, so_far: &Evidence) -> Awaited {
-        unsettled(so_far, &self.selection)
-    }
-
-    fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
-        self.display.settling(elapsed, most, awaited);
-    }
-
-    fn wants_snapshot(&self, is_over: bool) -> bool {
-        let keeper = self.keeper.as_ref();
-        keeper.is_some_and(|keeper| keeper.wants_snapshot(is_over))
-    }
-
-    fn snapshot(&self, so_far: Evidence) {
-        let Some(keeper) = self.keeper.clone() else { return };
-        keeper.begin();
-        let display = Arc::downgrade(&self.display);
-        spawn_blocking(move || {
-            if let Err(failure) = keeper.write(&so_far)
-                && let Some(display) = display.upgrade()
-            {
-                keeper.warn_once(&failure, &display);
-            }
-        });
-    }
-}
-
-/// Writes the parts, one after the other.
-struct Keeper {
+/// Writes the parts of the record, one after the other.
+pub struct Keeper {
     record: RecordPart,
-    state: Mutex<State>,
-    turn: Mutex<()>,
-    has_warned: AtomicBool,
-}
-
-struct State {
-    next: Instant,
-    is_writing: bool,
-    /// Whether the first part was begun.
-    begun: bool,
+    /// When the next part is due.
+    pub next: Instant,
+    pub has_begun: bool,
+    has_failed: bool,
 }
 
 impl Keeper {
-    fn new(record: RecordPart) -> Self {
-        let state = State {
-            next: Instant::now() + EVERY,
-            is_writing: false,
-            begun: false,
-        };
+    pub fn new(record: RecordPart) -> Self {
         Self {
             record,
-            state: Mutex::new(state),
-            turn: Mutex::default(),
-            has_warned: AtomicBool::new(false),
+            next: Instant::now() + EVERY,
+            has_begun: false,
+            has_failed: false,
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    pub fn begin(&mut self) {
+        self.has_begun = true;
+        self.next = Instant::now() + EVERY;
     }
 
-    fn wants_snapshot(&self, is_over: bool) -> bool {
-        let state = self.state();
-        if is_over {
-            // A run without a part so far has lasted less than a minute.
-            state.begun
-        } else {
-            !state.is_writing && Instant::now() >= state.next
-        }
+    /// Writes a part. Returns a warning about the first failure: the run goes on, and tries each part.
+    pub fn write(&mut self, so_far: &Evidence) -> Option<String> {
+        let failure = self.record.write(so_far).err()?;
+        let is_first = !std::mem::replace(&mut self.has_failed, true);
+        is_first.then(|| {
+            let path = self.record.part.path();
+            let path = path.display();
+            format!("failed to write {path}, so that a killed run would lose its evidence: {failure}")
+        })
     }
-
-    fn begin(&self) {
-        let mut state = self.state();
-        state.is_writing = true;
-        state.begun = true;
-    }
-
-    fn write(&self, so_far: &Evidence) -> std::io::Result<()> {
-        let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let began = Instant::now();
-        let written = self.record.write(so_far);
-        let mut state = self.state();
-        state.is_writing = false;
-        state.next = (began + EVERY).max(Instant::now() + SHARE * began.elapsed());
-        written
-    }
-
-    /// Warns about the first failure. The run goes on, and tries each part.
-    fn warn_once(&self, failure: &std::io::Error, display: &Display) {
-        if !self.has_warned.swap(true, Ordering::Relaxed) {
-            display.warn(&format!(
-                "failed to write {}, so that a killed run would lose its evidence: {failure}",
-                self.record.part.path().display()
-            ));
-        }
-    }
-}
-
-/// The number of rules that the line names.
-const MOST_NAMED: usize = 3;
-
-/// Judges the first list as a single snapshot, and names the MUST rules that fail.
-fn first_sight(
-    list: &Evidence,
-    selection: &Selection,
-    waivers: Option<&Waivers>,
-    observe: Duration,
-) -> String {
-    let mut judgement = judge(list, selection);
-    if let Some(waivers) = waivers {
-        let today = Waivers::day(Clock::system().now());
-        judgement.waive(waivers, today, list.header.claim.strict);
-    }
-    let fails = |verdict: &&RuleVerdict| verdict.verdict == Verdict::Fail && verdict.level() == Level::Must;
-    let failed = judgement.verdicts.iter().filter(fails);
-    let ids: Vec<&str> = failed.map(|verdict| verdict.rule.id).collect();
-    let cause = no_status(list).map_or_else(String::new, |cause| format!("; {cause}"));
-    let (rules, observe) = (in_one_line(&ids), in_words(observe));
-    format!("at first sight: {rules}{cause}; watching for {observe}")
-}
-
-fn in_one_line(ids: &[&str]) -> String {
-    let count = match ids.len() {
-        0 => return "no MUST rule fails".to_owned(),
-        1 => "1 MUST rule fails".to_owned(),
-        number => format!("{number} MUST rules fail"),
-    };
-    let mut named = ids[..ids.len().min(MOST_NAMED)].join(", ");
-    if ids.len() > MOST_NAMED {
-        named += &format!(", and {} more", ids.len() - MOST_NAMED);
-    }
-    format!("{count} ({named})")
 }
 
 #[cfg(test)]
 mod tests {
-    use collect::{Plan, Wish, collect};
+    use collect::{Plan, Wish, clock::Clock, collect};
     use evidence::{Digester, Kind, read_input};
+    use judge::{Selection, judge};
     use kube::{
         Api, Client,
         api::{ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams},
@@ -296,7 +112,7 @@ mod tests {
     use tokio::time::sleep;
     use tokio_util::sync::CancellationToken;
 
-    use super::*;
+    use super::{super::progress::RunProgress, *};
 
     const MINUTE: i64 = 60;
 
@@ -334,7 +150,7 @@ mod tests {
                 secrets: Wish::Asked,
                 ..Plan::watching(Duration::from_secs(seconds))
             };
-            let progress = self.progress(|_| {});
+            let progress = self.progress();
             let client = self.hub.client_as("admin", "m").expect("a client");
             tokio::select! {
                 seen = collect(&self.hub.connection, &plan, self.clock, &progress, CancellationToken::new()) => {
@@ -345,13 +161,9 @@ mod tests {
             }
         }
 
-        fn progress(&self, write: impl Fn(&str) + Send + Sync + 'static) -> RunProgress {
-            let watching = Watching {
-                selection: &Selection::default(),
-                waivers: None,
-                record: Some(self.record.clone()),
-            };
-            RunProgress::new(&watching, Display::on(None, false, write))
+        fn progress(&self) -> RunProgress {
+            let keeper = Keeper::new(self.record.clone());
+            RunProgress::new(&Selection::default(), None, Some(keeper), false)
         }
 
         fn part(&self) -> Evidence {
@@ -445,26 +257,12 @@ mod tests {
         let world = World::new("evidence.jsonl").await;
         // Nothing replaces a folder that is not empty.
         std::fs::create_dir_all(world.record.part.path().join("full")).expect("created");
-        let lines = Arc::new(Mutex::new(Vec::new()));
-        let written = Arc::clone(&lines);
-        let progress = world.progress(move |line| written.lock().expect("a lock").push(line.to_owned()));
-        let keeper = progress.keeper.as_ref().expect("a keeper");
-        for _ in 0..3 {
-            let failure = keeper.write(&Evidence::default()).expect_err("no file");
-            keeper.warn_once(&failure, &progress.display);
-        }
-        let lines = lines.lock().expect("a lock");
+        let mut keeper = Keeper::new(world.record.clone());
+        let lines: Vec<String> = (0..3)
+            .filter_map(|_| keeper.write(&Evidence::default()))
+            .collect();
         let [line] = &lines[..] else { panic!("{lines:?}") };
         assert!(line.contains("evidence.jsonl.part"), "{line}");
         assert_eq!(world.files(), ["evidence.jsonl.part"], "and nothing half written");
-    }
-
-    #[test]
-    fn a_line_names_at_most_three_rules() {
-        assert_eq!(in_one_line(&[]), "no MUST rule fails");
-        assert_eq!(in_one_line(&["a/b"]), "1 MUST rule fails (a/b)");
-        assert_eq!(in_one_line(&["a", "b", "c"]), "3 MUST rules fail (a, b, c)");
-        let expected = "5 MUST rules fail (a, b, c, and 2 more)";
-        assert_eq!(in_one_line(&["a", "b", "c", "d", "e"]), expected);
     }
 }

@@ -56,30 +56,6 @@ impl Failure {
         }
     }
 
-    pub fn no_hub(error: HubError) -> Self {
-        match error {
-            HubError::WithoutK3s => Self::usage(anyhow::anyhow!(
-                "{error}: build it with `cargo install --path . --features k3s` in its repository, or use --hub envtest"
-            )),
-            #[cfg(feature = "k3s")]
-            HubError::K3s(K3sError::NoEngine { .. }) => {
-                Self::could_not_run(anyhow::anyhow!("{error}; --hub envtest and --hub lab need none"))
-            }
-            _ => Self::could_not_run(error),
-        }
-    }
-
-    /// There is no connection to the user's hub. A kubeconfig that cannot be used is like any other file that cannot.
-    pub fn no_connection(error: ConnectError) -> Self {
-        let exit = match error.fault {
-            ConnectFault::UnknownContext | ConnectFault::File => Exit::Usage,
-            _ => Exit::CouldNotRun,
-        };
-        let advised = format!("{error}{}", advice::unreachable(&error));
-        let error = anyhow::Error::new(error).context(advised);
-        Self { exit, error }
-    }
-
     /// The run was stopped before anything was seen.
     pub fn stopped() -> Self {
         Self {
@@ -132,18 +108,10 @@ impl Failure {
     }
 
     pub fn in_one_line(&self) -> String {
-        let mut line = self
-            .error
-            .to_string()
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned();
-        for cause in self.causes() {
-            line += ": ";
-            line += &cause;
-        }
-        line
+        let text = self.error.to_string();
+        let mut parts = vec![text.lines().next().unwrap_or_default().to_owned()];
+        parts.extend(self.causes());
+        parts.join(": ")
     }
 
     /// Lists the causes that add something; many errors quote their source.
@@ -164,6 +132,41 @@ impl Failure {
 fn red(text: &str) -> String {
     use owo_colors::OwoColorize;
     text.red().bold().to_string()
+}
+
+impl From<HubError> for Failure {
+    fn from(error: HubError) -> Self {
+        match error {
+            HubError::WithoutK3s => Self::usage(anyhow::anyhow!(
+                "{error}: build it with `cargo install --path . --features k3s` in its repository, or use --hub envtest"
+            )),
+            #[cfg(feature = "k3s")]
+            HubError::K3s(K3sError::NoEngine { .. }) => {
+                Self::could_not_run(anyhow::anyhow!("{error}; --hub envtest and --hub lab need none"))
+            }
+            _ => Self::could_not_run(error),
+        }
+    }
+}
+
+/// There is no connection to the user's hub. A kubeconfig that cannot be used is like any other file that cannot.
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let exit = match error.fault {
+            ConnectFault::UnknownContext | ConnectFault::File => Exit::Usage,
+            _ => Exit::CouldNotRun,
+        };
+        let advised = format!("{error}{}", advice::unreachable(&error));
+        let error = anyhow::Error::new(error).context(advised);
+        Self { exit, error }
+    }
+}
+
+/// A failure that is not the user's.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Self::could_not_run(error)
+    }
 }
 
 impl From<Decision> for Exit {

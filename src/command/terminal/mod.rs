@@ -1,4 +1,4 @@
-//! What every subcommand shares at the terminal: how it is called, colors, signals, errors and exit codes.
+//! What every subcommand shares at the terminal: how it is called, signals, errors and exit codes.
 
 pub mod advice;
 pub mod exit;
@@ -12,37 +12,9 @@ use std::{
     sync::LazyLock,
 };
 
-use clap::{Args, ColorChoice};
 use report::COMMAND;
 
-use self::exit::Failure;
-
-/// When to print in colour.
-#[derive(Clone, Debug, Args)]
-pub struct ColorFlags {
-    /// Print in colour; auto follows the terminal, NO_COLOR and CLICOLOR_FORCE
-    #[arg(
-        long,
-        global = true,
-        hide_short_help = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t = ColorChoice::Auto
-    )]
-    color: ColorChoice,
-}
-
-impl ColorFlags {
-    /// Decides for the whole process.
-    pub fn apply(&self) {
-        match self.color {
-            ColorChoice::Auto => anstream::ColorChoice::Auto,
-            ColorChoice::Always => anstream::ColorChoice::Always,
-            ColorChoice::Never => anstream::ColorChoice::Never,
-        }
-        .write_global();
-    }
-}
+use self::exit::{Exit, Failure};
 
 /// The widest page, in columns: longer lines are hard to read.
 const WIDEST: usize = 120;
@@ -63,13 +35,14 @@ pub fn width() -> Option<usize> {
 }
 
 /// Prints text, without its colours where the output shows none. A reader that has closed the output is no failure.
-pub fn print(text: &str) -> Result<(), Failure> {
+pub fn print(text: &str) -> Result<Exit, Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::could_not_run(
-            anyhow::Error::new(error).context("failed to write to standard output"),
-        )),
-        _ => Ok(()),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            let error = anyhow::Error::new(error);
+            Err(error.context("failed to write to standard output").into())
+        }
+        _ => Ok(Exit::Success),
     }
 }
 

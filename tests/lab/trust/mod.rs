@@ -249,7 +249,7 @@ async fn no_secret_of_a_hub_gets_out() {
         let done = lab.call("conformance", &doctor).await;
         let printed = done.out + &done.err;
         assert_eq!(done.code, Some(0), "{printed}");
-        assert_contains(&printed, &["1 profile in 1 Namespace"]);
+        assert_contains(&printed, &["1 profile of 1 manager"]);
         for secret in [SECRET, EXPOSED, &token] {
             assert!(!printed.contains(secret), "{secret} is in {printed}");
         }

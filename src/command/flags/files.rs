@@ -1,28 +1,26 @@
-//! The files that several subcommands read: evidence, audit logs, and waivers.
+//! The files that several subcommands read: evidence, audit logs, and waivers; and those that they write: reports.
 
 use std::{
+    collections::BTreeMap,
     fs::{self, File},
     path::{Path, PathBuf},
 };
 
 use anyhow::{Context, anyhow};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use collect::{
     clock::Clock,
     requests::{RequestsError, merge_into, read_audit_log, read_audit_text},
 };
 use evidence::{
-    Asked, Evidence, Gap, Input, InputError, Kind, LARGEST_TEXT, Limits, read_input_bounded, read_text,
+    Asked, Claim, Evidence, Gap, Input, InputError, Kind, LARGEST_TEXT, Limits, read_input_bounded, read_text,
 };
 use judge::Waivers;
 use lab::hub::Hub;
-use report::escape;
+use report::{FileFormat, OutputFiles, escape, prepare};
 
-use super::{plan::Size, target::Target};
-use crate::command::terminal::{
-    advice,
-    exit::{Failure, bail_usage},
-};
+use super::plan::Size;
+use crate::command::{Failure, Target, bail_usage, terminal::advice};
 
 /// How much is read.
 #[derive(Clone, Copy, Debug, Args)]
@@ -30,16 +28,8 @@ pub struct InputFlags {
     /// Refuse larger files, for example 500Mi
     ///
     /// The size is that of the decompressed file; the files of a dump's folder count as one.
-    #[arg(long, value_name = "SIZE", default_value_t = InputFlags::default().max_input, help_heading = "Input")]
+    #[arg(long, value_name = "SIZE", default_value = "4Gi", help_heading = "Input")]
     max_input: Size,
-}
-
-impl Default for InputFlags {
-    fn default() -> Self {
-        Self {
-            max_input: Size(Limits::default().whole),
-        }
-    }
 }
 
 /// The lines that the evidence of a report may always have.
@@ -87,11 +77,9 @@ fn advised(error: InputError) -> anyhow::Error {
     anyhow::Error::new(error).context(message)
 }
 
-/// The value of `--audit-log` that reads none.
-const NONE: &str = "none";
-
+/// The audit logs to read, each of which can be opened. The value `none` reads none.
 pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<PathBuf>, Failure> {
-    let is_none = |log: &PathBuf| log.as_path() == Path::new(NONE);
+    let is_none = |log: &PathBuf| log.as_path() == Path::new("none");
     if given.iter().all(is_none) {
         return Ok(Vec::new());
     }
@@ -103,22 +91,17 @@ pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<Path
     if target.is_some_and(|target| target.reference().is_some()) {
         bail_usage!("a test hub's own audit log is read: leave out --audit-log");
     }
-    Ok(given.to_vec())
-}
-
-/// Checks before a run that the logs can be opened.
-pub fn check_audit_logs(logs: &[PathBuf]) -> Result<(), Failure> {
-    for log in logs {
-        let readable = if log.is_dir() {
+    for log in given {
+        let opened = if log.is_dir() {
             fs::read_dir(log).map(drop)
         } else {
             File::open(log).map(drop)
         };
-        readable
+        opened
             .with_context(|| format!("failed to read the audit log {}", log.display()))
             .map_err(Failure::usage)?;
     }
-    Ok(())
+    Ok(given.to_vec())
 }
 
 /// Adds the logs to evidence that was read from a file, and prints notes about them.
@@ -179,4 +162,106 @@ pub fn read_named_text(what: &str, path: &Path) -> Result<String, Failure> {
     read_text(path, LARGEST_TEXT)
         .with_context(|| format!("failed to read the {what} {}", path.display()))
         .map_err(Failure::usage)
+}
+
+/// Which reports to write, and how to print.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputFlags {
+    #[command(flatten)]
+    pub files: FileFlags,
+    /// Print every rule, and why rules were not checked
+    #[arg(short, long)]
+    pub verbose: bool,
+    /// How to print the verdicts
+    #[arg(long, value_enum, default_value_t)]
+    pub format: Format,
+    /// Exit with 3 unless each MUST rule was judged
+    ///
+    /// Or the evidence shows that the rule does not apply.
+    #[arg(long, help_heading = "Rules")]
+    pub complete: bool,
+}
+
+/// Which reports to write.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Output")]
+pub struct FileFlags {
+    /// Write a JUnit report
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    /// Write an HTML report: one self-contained file, with drawings of the watch
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+    /// Write a Markdown report; $GITHUB_STEP_SUMMARY is appended to
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Write the decision as a badge (SVG), for a README
+    #[arg(long, value_name = "FILE")]
+    badge: Option<PathBuf>,
+    /// Write the report to submit; add --record for verification
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Write a JSON report
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+    /// Write the evidence, for `replay`; .zst compresses it
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+}
+
+/// How to print what has no verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PrintFormat {
+    /// For people
+    #[default]
+    Pretty,
+    /// One JSON object
+    Json,
+}
+
+/// How to print the verdicts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// What fails and warns, and the decision
+    #[default]
+    Pretty,
+    /// Like pretty, and annotations for a GitHub workflow
+    Github,
+}
+
+impl OutputFlags {
+    /// Checks that the report to submit is of one role: implementations of different ones are compared apart.
+    pub fn check(&self, claim: &Claim) -> Result<(), Failure> {
+        if self.files.report.is_some() && claim.also.is_some() {
+            bail_usage!("--report is about one role: judge with --role manager or --role scheduler");
+        }
+        Ok(())
+    }
+}
+
+impl FileFlags {
+    /// Checks that the files can be written, and that none of them is an input.
+    pub fn prepare(&self, inputs: &[PathBuf]) -> Result<OutputFiles, Failure> {
+        let inputs: Vec<PathBuf> = inputs.iter().flat_map(|path| path.canonicalize()).collect();
+        let files = [
+            (FileFormat::Junit, &self.junit),
+            (FileFormat::Html, &self.html),
+            (FileFormat::Markdown, &self.markdown),
+            (FileFormat::Badge, &self.badge),
+            (FileFormat::Json, &self.json),
+            (FileFormat::Report, &self.report),
+            (FileFormat::Record, &self.record),
+        ];
+        let mut named = BTreeMap::new();
+        for (format, path) in files {
+            let Some(path) = path else { continue };
+            if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
+                let path = path.display();
+                bail_usage!("{path} is both an input and an output: write the report to another file");
+            }
+            named.insert(format, path.clone());
+        }
+        prepare(named, |format| format!("--{format}")).map_err(Failure::usage)
+    }
 }
