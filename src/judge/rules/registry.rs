@@ -39,6 +39,9 @@ const NO_RESPONSES: &str =
 /// The missing evidence if the audit log does not contain request bodies.
 const NO_BODIES: &str = "the audit log does not contain the bodies of patches: log them at level Request";
 
+/// The field of findings on writes.
+const VERSION: &str = "metadata.resourceVersion";
+
 /// Rules on events that examine the run as a whole in any case.
 const ALWAYS_EXAMINED: [&str; 1] = ["consumer-secrets/credential-to-its-member-only"];
 
@@ -234,8 +237,8 @@ fn scheduler() -> Vec<Binding> {
 
 fn consumer() -> Vec<Binding> {
     rules! { "consumer":
-    "consumer-hub/status-not-written" => [consumer_writes(ObjectKind::ClusterProfile, hub::status_not_written)],
-    "consumer-hub/profile-not-written" => [consumer_writes(ObjectKind::ClusterProfile, hub::profile_not_written)],
+    "consumer-hub/status-not-written" => [consumer_writes(ObjectKind::ClusterProfile, "status", hub::status_not_written)],
+    "consumer-hub/profile-not-written" => [consumer_writes(ObjectKind::ClusterProfile, VERSION, hub::profile_not_written)],
     "consumer-hub/deletion-not-blocked" => [on_testbed(hub::deletion_not_blocked)],
     "consumer-scope/namespaces-apart" => [],
     "consumer-scope/selection-kept" => [],
@@ -269,7 +272,7 @@ fn consumer() -> Vec<Binding> {
     "consumer-placement/all-slices" => [],
     "consumer-placement/references" => [],
     "consumer-placement/follows" => [],
-    "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, hub::read_only_and_feedback_elsewhere)],
+    "consumer-placement/read-only-and-feedback-elsewhere" => [consumer_writes(ObjectKind::PlacementDecision, VERSION, hub::read_only_and_feedback_elsewhere)],
     "consumer-secrets/credential-to-its-member-only" => [on_testbed(hub::credential_to_its_member_only)],
     "consumer-secrets/nothing-secret-in-the-open" => [on_testbed(hub::nothing_secret_in_the_open)],
     }
@@ -282,8 +285,8 @@ static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             // The files are compiled in, and a test parses each of them.
             let facts = Facts::parse(id, text).unwrap_or_else(|error| panic!("{error}"));
             if let Some(words) = facts.expectations.clone() {
-                let cases = expectations::special_cases(id);
-                evaluators.push(Arc::new(consumer::expectations(id, words, cases)));
+                let special_case = expectations::special_case(id);
+                evaluators.push(Arc::new(consumer::expectations(id, words, special_case)));
             }
             let judges_events = evaluators.iter().any(|evaluator| evaluator.judges_events());
             let is_said = facts.nothing_happened.is_some() || ALWAYS_EXAMINED.contains(&id);
@@ -374,7 +377,7 @@ impl Rule {
     /// Why the rule does not judge the consumer of a run, if so.
     fn why_exempt(&self, hub: &Hub) -> Option<Reason> {
         let mut exempt = self.facts.not_for.iter();
-        exempt.find_map(|exempt| exempt.reason(&hub.consumer_run().ok()?.claims()))
+        exempt.find_map(|exempt| exempt.reason(&hub.consumer_run().ok()?.consumer))
     }
 
     /// Nothing examined yet: says what did not happen, or what there is none of, if nothing is examined in the end.

@@ -2,19 +2,23 @@
 //!
 //! The API server's responses to the run's own writes say what each profile was. No watch is needed for that.
 
+mod act;
 mod expectation;
 mod outcome;
 mod writes;
 
-use std::{collections::HashMap, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 use evidence::{
-    Asked, CallEvent, ConsumerSpec, Gap, HookCall, MemberCall, PluginCall, Published, Testbed,
+    ConsumerSpec, HookCall, MemberCall, PluginCall, Publication, Published, Testbed,
     api::{AccessProvider, names},
 };
 
-pub(crate) use self::expectation::{Case, SpecialCases, without_dot};
-use self::{expectation::is_run_for, writes::CheckWrites};
+use self::{act::Act, expectation::SpecialCase};
+pub(crate) use self::{
+    expectation::{Case, Exception},
+    writes::{consumer_writes, describe_writes},
+};
 use super::object_named;
 use crate::{engine::prelude::*, rules::ExpectationWords};
 
@@ -24,23 +28,20 @@ pub(crate) const NEVER_CALLED: &str = "the consumer never called the member of a
      namespaces of the run, and has a plugin for the provider";
 /// The most publications or expectations that are judged. A run has a few hundred.
 const MOST_PUBLICATIONS: usize = 5_000;
-/// The most calls that are judged; a run records no more.
+/// The most calls that are judged; a run records no more of each kind.
 const MOST_CALLS: usize = 50_000;
 
 pub(crate) struct ConsumerRun<'e> {
     pub(crate) evidence: &'e Evidence,
     pub(crate) testbed: &'e Testbed,
+    /// What the consumer's author says of it, without a claim that the evidence contradicts.
+    pub(crate) consumer: ConsumerSpec,
     /// How long the consumer may take to follow a change; the reason if it never called the member of a control.
     pub(crate) settle: Result<Micros, Reason>,
-    calls: HashMap<&'e str, Vec<&'e MemberCall>>,
-    versions: Vec<PublishedVersion<'e>>,
-}
-
-/// A published version of a profile, with the time in which the consumer may know it as the last one.
-struct PublishedVersion<'e> {
-    profile: &'e ClusterProfile,
-    sent: Micros,
-    replaced: Micros,
+    /// What the consumer did, in order of time.
+    acts: Vec<Act<'e>>,
+    /// The published versions of profiles, each with the time in which the consumer may know it as the last one.
+    versions: Vec<(&'e ClusterProfile, RangeInclusive<Micros>)>,
 }
 
 impl<'e> ConsumerRun<'e> {
@@ -48,18 +49,16 @@ impl<'e> ConsumerRun<'e> {
     pub(crate) fn of(evidence: &'e Evidence) -> Result<Self, Reason> {
         let testbed = evidence.testbed.as_ref().ok_or("the run had no testbed")?;
         if testbed.expectations.is_empty() {
-            let gap = evidence.gaps(Kind::Testbed).next();
-            return Err(gap.map_or(RECORD_AGAIN.into(), |gap| gap.reason.clone()));
+            return Err(RECORD_AGAIN.into());
         }
-        let settle = testbed
-            .settle_seconds
-            .and_then(|seconds| Micros::try_from(seconds).ok());
-        let settle = settle.map(|seconds| seconds.saturating_mul(SECOND));
+        let settle = testbed.settle_seconds.ok_or(NEVER_CALLED.into());
+        let settle = settle.map(|seconds| Micros::try_from(seconds).unwrap_or(Micros::MAX));
         let mut run = Self {
             evidence,
             testbed,
-            settle: settle.ok_or(NEVER_CALLED.into()),
-            calls: HashMap::new(),
+            consumer: testbed.consumer.clone(),
+            settle: settle.map(|seconds| seconds.saturating_mul(SECOND)),
+            acts: act::all(evidence, testbed),
             versions: Vec::new(),
         };
         let publications = testbed.published.len().max(testbed.expectations.len());
@@ -67,44 +66,14 @@ impl<'e> ConsumerRun<'e> {
         if publications > MOST_PUBLICATIONS || calls > MOST_CALLS {
             return Err("the testbed in the evidence exceeds the limits of a run".into());
         }
-        run.versions = published_versions(testbed);
-        for call in run.member_calls() {
-            run.calls.entry(&call.url).or_default().push(call);
-        }
+        run.versions = published_versions(&testbed.published).collect();
+        let has_called = run.calls().next().is_some();
+        run.consumer.outputs_only &= !has_called;
         Ok(run)
-    }
-
-    /// What the consumer's author says of it.
-    pub(crate) fn consumer(&self) -> &'e ConsumerSpec {
-        &self.testbed.consumer
-    }
-
-    /// The same, without a claim that the evidence contradicts.
-    pub(crate) fn claims(&self) -> ConsumerSpec {
-        let consumer = self.consumer().clone();
-        ConsumerSpec {
-            outputs_only: consumer.outputs_only && self.all_acts().next().is_none(),
-            ..consumer
-        }
     }
 
     pub(crate) fn member_calls(&self) -> impl Iterator<Item = &'e MemberCall> + use<'e> {
         self.evidence.member_calls.iter().flat_map(|log| &log.events)
-    }
-
-    /// All that reached an address, in order of time.
-    pub(crate) fn calls_to(&self, url: &str) -> impl Iterator<Item = &'e MemberCall> {
-        self.calls.get(url).into_iter().flatten().copied()
-    }
-
-    /// The connections to an address in a period that sent a TLS hello.
-    pub(crate) fn connections_to(
-        &self,
-        url: &str,
-        period: RangeInclusive<Micros>,
-    ) -> impl Iterator<Item = &'e MemberCall> {
-        let calls = self.calls_to(url).filter(|call| is_connection(call));
-        calls.filter(move |call| period.contains(&micros(call.at)))
     }
 
     pub(crate) fn plugin_runs(&self) -> impl Iterator<Item = &'e PluginCall> + use<'e> {
@@ -133,12 +102,9 @@ impl<'e> ConsumerRun<'e> {
 
     /// The published object of that name.
     pub(crate) fn profile_ref(&self, profile: &ObjectKey) -> ObjectRef {
-        let is_it = |version: &&PublishedVersion| {
-            *version.profile.metadata.name == *profile.name
-                && *version.profile.metadata.namespace == *profile.namespace
-        };
-        match self.versions.iter().rfind(is_it) {
-            Some(version) => ObjectRef::from(version.profile),
+        let mut versions = self.versions.iter().rev();
+        match versions.find(|(version, _)| ObjectKey::of(*version) == *profile) {
+            Some((version, _)) => ObjectRef::from(*version),
             None => object_named(names::KIND, (&profile.namespace, &profile.name)),
         }
     }
@@ -146,64 +112,44 @@ impl<'e> ConsumerRun<'e> {
     /// The entries of known providers that the consumer may have read by then: each was in the last version at some time since
     /// it had to follow earlier changes. A consumer that was stopped goes on with what it knew before.
     fn entries_at(&self, at: Micros) -> impl Iterator<Item = (&'e ClusterProfile, &'e AccessProvider)> {
-        let since = self.settle.as_ref().map_or(Micros::MIN, |settle| {
-            let since = at.saturating_sub(*settle);
-            let pauses = self.pauses();
-            let pauses = pauses.filter(|pause| *pause.start() <= at && since <= *pause.end());
-            let stopped = pauses.map(|pause| pause.start().saturating_sub(*settle));
-            stopped.chain([since]).min().unwrap_or(since)
-        });
-        let versions = self.versions.iter();
-        let read = versions.filter(move |version| version.sent <= at && since <= version.replaced);
-        read.flat_map(|version| known(version.profile, self.consumer()).map(|entry| (version.profile, entry)))
+        let settle = self.settle.as_ref().copied().unwrap_or(Micros::MAX);
+        let recent = at.saturating_sub(settle)..=at;
+        let stops = self.pauses().filter(|pause| overlap(pause, &recent));
+        let knew = stops.map(|pause| *pause.start()).chain([at]).min().unwrap_or(at);
+        let read = knew.saturating_sub(settle)..=at;
+        let versions = self.versions.iter().filter(move |(_, last)| overlap(last, &read));
+        versions.flat_map(|(profile, _)| self.known(profile).map(move |entry| (*profile, entry)))
     }
 
+    /// The entries of known providers in all published profiles.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &'e AccessProvider> {
-        let versions = self.versions.iter();
-        versions.flat_map(|version| known(version.profile, self.consumer()))
+        self.versions.iter().flat_map(|(profile, _)| self.known(profile))
+    }
+
+    /// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.
+    fn known<'p>(&self, profile: &'p ClusterProfile) -> impl Iterator<Item = &'p AccessProvider> {
+        let mut names = BTreeSet::new();
+        let entries = profile.access().filter(move |entry| names.insert(&*entry.name));
+        entries.filter(|entry| self.consumer.providers.contains(&*entry.name))
     }
 
     /// Checks that the logs lack nothing that happened in a period.
-    pub(crate) fn check_logged(&self, period: &RangeInclusive<Micros>) -> Result<(), Reason> {
-        let has_outputs = !self.consumer().outputs.is_empty();
-        let kinds = [Kind::MemberCalls, Kind::PluginCalls].into_iter();
-        for kind in kinds.chain(has_outputs.then_some(Kind::Outputs)) {
-            if !matches!(self.evidence.asked(kind), Asked::Yes) {
-                return Err(format!("evidence was not requested: {kind}").into());
-            }
-            let overlaps = |gap: &&Gap| {
-                let (start, end) = gap.span();
-                start <= *period.end() && *period.start() <= end
-            };
-            if let Some(gap) = self.evidence.gaps(kind).find(overlaps) {
-                return Err(gap.reason.clone());
-            }
-        }
-        match self.evidence.member_calls.as_ref().map(|log| log.covers.until) {
-            Some(end) if micros(end) < *period.end() => Err(format!(
-                "the log of calls is full since {end}: the consumer floods the members or the plugin"
-            )
-            .into()),
-            _ => Ok(()),
-        }
+    fn check_logged(&self, period: &RangeInclusive<Micros>) -> Result<(), Reason> {
+        let kinds = [Kind::MemberCalls, Kind::PluginCalls, Kind::Outputs];
+        let mut gaps = kinds.into_iter().flat_map(|kind| self.evidence.gaps(kind));
+        let gap = gaps.find(|gap| overlap(&(gap.span().0..=gap.span().1), period));
+        gap.map_or(Ok(()), |gap| Err(gap.reason.clone()))
     }
 
-    /// Judges calls, or runs of the plugin, each by the least severe answer of all entries that may be the reason for it. A
-    /// finding that differs in what was observed only is counted once.
-    fn judge_calls<C: 'e>(
-        &self,
-        calls: impl Iterator<Item = &'e C>,
-        at: fn(&C) -> Timestamp,
-        is_for: fn(&C, &AccessProvider) -> bool,
-        check: fn(&C, &AccessEntry) -> Answer,
-        findings: &mut Findings,
-    ) {
+    /// Judges each act by the least severe answer of all entries that may be the reason for it. A finding that differs in what
+    /// was observed only is counted once.
+    fn judge_acts(&self, check: impl Fn(&Act, &AccessEntry) -> Answer, findings: &mut Findings) {
         let mut reported = BTreeSet::new();
-        for call in calls {
-            let entries = self.entries_at(micros(at(call)));
-            let entries = entries.filter(|(_, entry)| is_for(call, entry));
+        for act in self.calls() {
+            let entries = self.entries_at(micros(act.at()));
+            let entries = entries.filter(|(_, entry)| act.is_for(server(entry)));
             let answers = entries.map(|(profile, provider)| {
-                let answer = check(call, &AccessEntry { run: self, provider });
+                let answer = check(act, &AccessEntry { run: self, provider });
                 answer.on(|| profile.into())
             });
             let answer = answers.min_by_key(severity).unwrap_or(Answer::NotApplicable);
@@ -224,64 +170,58 @@ pub(crate) struct AccessEntry<'r, 'e> {
     pub(crate) provider: &'e AccessProvider,
 }
 
-type JudgeRun = Box<dyn Fn(&ConsumerRun, &mut Findings) + Send + Sync>;
-
-pub(crate) struct ConsumerRule {
+struct ConsumerRule<F> {
     judges_around_gaps: bool,
-    judge: JudgeRun,
+    judge: F,
 }
 
-impl ConsumerRule {
-    fn new(judge: impl Fn(&ConsumerRun, &mut Findings) + Send + Sync + 'static) -> Self {
-        Self {
-            judges_around_gaps: false,
-            judge: Box::new(judge),
-        }
+fn on_run(judge: impl Fn(&ConsumerRun, &mut Findings) + Send + Sync) -> impl Evaluate {
+    ConsumerRule {
+        judges_around_gaps: false,
+        judge,
     }
 }
 
 /// A rule on the run as a whole; one answer for each thing that was examined. Findings name their object.
-pub(crate) fn on_testbed(check: fn(&ConsumerRun) -> Vec<Answer>) -> ConsumerRule {
-    ConsumerRule::new(move |run, findings| {
+pub(crate) fn on_testbed(check: fn(&ConsumerRun) -> Vec<Answer>) -> impl Evaluate {
+    on_run(move |run, findings| {
         check(run).into_iter().for_each(|answer| findings.count(answer));
     })
 }
 
 /// A rule on each connection to a member, with an entry that may be the reason for it.
-pub(crate) fn connections(check: fn(&MemberCall, &AccessEntry) -> Answer) -> ConsumerRule {
-    ConsumerRule::new(move |run, findings| {
-        let calls = run.member_calls().filter(|call| is_connection(call));
-        let is_for = |call: &MemberCall, entry: &AccessProvider| call.url == server(entry);
-        run.judge_calls(calls, |call| call.at, is_for, check, findings);
-    })
+pub(crate) fn connections(check: fn(&MemberCall, &AccessEntry) -> Answer) -> impl Evaluate {
+    let check_act = move |act: &Act, entry: &AccessEntry| {
+        let connection = act.connection();
+        connection.map_or(Answer::NotApplicable, |connection| check(connection, entry))
+    };
+    on_run(move |run, findings| run.judge_acts(check_act, findings))
 }
 
 /// A rule on each run of the credential plugin, with an entry that may be the reason for it.
-pub(crate) fn plugin_runs(check: fn(&PluginCall, &AccessEntry) -> Answer) -> ConsumerRule {
-    ConsumerRule::new(move |run, findings| {
-        let is_for = |call: &PluginCall, entry: &AccessProvider| {
-            *entry.name == *call.provider && is_run_for(call, server(entry))
-        };
-        run.judge_calls(run.plugin_runs(), |call| call.at, is_for, check, findings);
-    })
-}
-
-/// A rule on the consumer's accepted writes to published objects of a kind, and to other profiles in their namespaces.
-pub(crate) fn consumer_writes(kind: ObjectKind, check: CheckWrites) -> ConsumerRule {
-    ConsumerRule::new(move |run, findings| writes::evaluate(run, kind, check, findings))
+pub(crate) fn plugin_runs(check: fn(&PluginCall, &AccessEntry) -> Answer) -> impl Evaluate {
+    let check_act = move |act: &Act, entry: &AccessEntry| match act {
+        Act::PluginRun(run) => check(run, entry),
+        _ => Answer::NotApplicable,
+    };
+    on_run(move |run, findings| run.judge_acts(check_act, findings))
 }
 
 /// A rule that consists of expectations: rows of the scenarios. It has no function.
-pub(crate) fn expectations(rule: &'static str, words: ExpectationWords, cases: SpecialCases) -> ConsumerRule {
+pub(crate) fn expectations(
+    rule: &'static str,
+    words: ExpectationWords,
+    special_case: SpecialCase,
+) -> impl Evaluate {
     ConsumerRule {
         judges_around_gaps: true,
-        ..ConsumerRule::new(move |run, findings| {
-            expectation::evaluate(run, rule, &words, &cases, findings);
-        })
+        judge: move |run: &ConsumerRun, findings: &mut Findings| {
+            expectation::evaluate(run, rule, &words, special_case, findings);
+        },
     }
 }
 
-impl Evaluate for ConsumerRule {
+impl<F: Fn(&ConsumerRun, &mut Findings) + Send + Sync> Evaluate for ConsumerRule<F> {
     fn judges_events(&self) -> bool {
         true
     }
@@ -308,16 +248,6 @@ fn severity(answer: &Answer) -> u8 {
     }
 }
 
-/// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.
-fn known<'p>(
-    profile: &'p ClusterProfile,
-    consumer: &ConsumerSpec,
-) -> impl Iterator<Item = &'p AccessProvider> {
-    let mut names = BTreeSet::new();
-    let entries = profile.access().filter(move |entry| names.insert(&*entry.name));
-    entries.filter(|entry| consumer.providers.contains(&*entry.name))
-}
-
 /// The URL of an entry; empty if it has none.
 fn server(entry: &AccessProvider) -> &str {
     entry.cluster.server.as_deref().unwrap_or_default()
@@ -327,29 +257,21 @@ pub(crate) fn micros(at: Timestamp) -> Micros {
     at.as_microsecond()
 }
 
-/// Whether a connection began that sent a TLS hello.
-fn is_connection(call: &MemberCall) -> bool {
-    call.hello && matches!(call.what, CallEvent::Connected {} | CallEvent::Failed { .. })
+fn overlap(one: &RangeInclusive<Micros>, other: &RangeInclusive<Micros>) -> bool {
+    one.start() <= other.end() && other.start() <= one.end()
 }
 
-fn published_versions(testbed: &Testbed) -> Vec<PublishedVersion<'_>> {
-    let mut versions: Vec<PublishedVersion> = Vec::new();
-    let mut last: HashMap<&ObjectKey, usize> = HashMap::new();
-    for publication in &testbed.published {
-        if !matches!(publication.state, Published::Slice(_))
-            && let Some(place) = last.remove(&publication.object)
-        {
-            versions[place].replaced = micros(publication.answered);
-        }
-        if let Published::Profile(profile) = &publication.state {
-            last.insert(&publication.object, versions.len());
-            let sent = micros(publication.sent);
-            versions.push(PublishedVersion {
-                profile,
-                sent,
-                replaced: Micros::MAX,
-            });
-        }
-    }
-    versions
+fn published_versions(
+    published: &[Publication],
+) -> impl Iterator<Item = (&ClusterProfile, RangeInclusive<Micros>)> {
+    published.iter().enumerate().filter_map(|(place, publication)| {
+        let Published::Profile(profile) = &publication.state else {
+            return None;
+        };
+        let mut later = published[place + 1..].iter();
+        let next = later
+            .find(|next| next.object == publication.object && !matches!(next.state, Published::Slice(_)));
+        let replaced = next.map_or(Micros::MAX, |next| micros(next.answered));
+        Some((&**profile, micros(publication.sent)..=replaced))
+    })
 }

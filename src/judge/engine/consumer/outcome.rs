@@ -7,7 +7,8 @@ use evidence::{
 
 use super::{
     Case,
-    expectation::{Act, HAD_CALLED_AT_FIRST, NEVER_HAD_CALLED, TOO_SHORT, gives_credential, is_run_for},
+    act::{Act, gives_credential, is_run_for},
+    expectation::{TOO_BRIEFLY, TOO_SHORT},
     micros,
 };
 use crate::engine::prelude::*;
@@ -24,7 +25,7 @@ impl<'e> Case<'_, 'e> {
     /// Compares what was expected with what the consumer did.
     pub(super) fn outcome(&self) -> Outcome {
         match &self.expectation.expect {
-            Expect::Called {} => match self.scenario() {
+            Expect::Called {} => match self.scenario {
                 Some(scenario) => self.control_called(scenario),
                 None => self.called(),
             },
@@ -60,11 +61,12 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn called(&self) -> Outcome {
-        if !self.acts.is_empty() {
+        let mut acts = self.acts.iter();
+        if acts.any(|act| !self.needs_calls() || !act.is_output()) {
             return Ok(Answer::Kept);
         }
         self.check_calls_all_controls()?;
-        if self.run.consumer().rolls_out {
+        if self.run.consumer.rolls_out {
             let reason =
                 "the consumer rolls out in steps, and may not have reached all members of its decision yet";
             return Err(reason.into());
@@ -83,11 +85,11 @@ impl<'e> Case<'_, 'e> {
         if end - begin < settle {
             return Err(TOO_SHORT.into());
         }
+        let calls = self.run.calls().map(|act| micros(act.at()));
+        let mut calls = calls.chain(self.run.control_calls());
         let is_called_after = !self.acts.is_empty() || self.run.control_calls().any(|at| at >= begin);
-        let is_recent = |at: Micros| (begin - settle..=begin).contains(&at);
-        let mut called_before = self.run.control_calls().filter(|at| *at < begin);
-        let was_called = called_before.any(|at| is_called_after || is_recent(at));
-        if was_called || self.run.all_acts().any(|act| is_recent(micros(act.at()))) {
+        let is_called_before = self.run.control_calls().any(|at| at < begin);
+        if is_called_before && is_called_after || calls.any(|at| (begin - settle..=begin).contains(&at)) {
             Ok(self.missing(format!("no call from {} to {}", scenario.from, scenario.until)))
         } else {
             Err("the consumer may have ended before this scenario".into())
@@ -95,36 +97,33 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn called_as(&self, other: &ObjectKey) -> Outcome {
-        let claims = self.run.claims();
-        if claims.one_shot || claims.outputs_only {
+        if self.run.consumer.one_shot || self.run.consumer.outputs_only {
             return Ok(Answer::NotApplicable);
         }
-        let expectations = self.run.testbed.expectations.iter();
-        let of_other = expectations.filter(|expectation| expectation.profile == *other);
-        let other_urls: Vec<&str> = of_other.map(|expectation| &*expectation.url).collect();
-        if let Some(turns) = self.turns(&other_urls) {
+        let mut expectations = self.run.testbed.expectations.iter();
+        let of_other = expectations.find(|expectation| expectation.profile == *other);
+        let other_url = of_other.map_or("", |expectation| &*expectation.url);
+        if let Some(turns) = self.turns(other_url) {
             return Ok(self.wrong(format!(
                 "connections alternate between the two members: {turns} times"
             )));
         }
-        let until = *self.period().end();
-        let calls = self.run.calls_to(&self.expectation.url);
-        let closed = calls.filter(|call| matches!(call.what, CallEvent::Closed {}));
-        let closed = closed.map(|call| micros(call.at));
-        let closed = closed.filter(|at| self.period().contains(at)).max();
-        let closed = closed.ok_or("the member did not end its connections")?;
-        if self.acts.iter().any(|act| micros(act.at()) > closed) {
+        let closed = self.run.member_calls().filter(|call| {
+            matches!(call.what, CallEvent::Closed {})
+                && call.url == self.expectation.url
+                && self.period.contains(&micros(call.at))
+        });
+        let closed = closed.last().ok_or("the member did not end its connections")?.at;
+        if self.acts.iter().any(|act| act.at() > closed) {
             return Ok(Answer::Kept);
         }
         self.check_alive()?;
-        let mut other_urls = other_urls.iter();
-        let is_other_called = other_urls.any(|url| !self.run.acts(url, closed + 1..=until).is_empty());
-        if !is_other_called || !self.returns_within(until - closed) {
-            return Err(
-                "the run was shorter than the consumer's interval between calls to these members".into(),
-            );
+        let (closed_at, end) = (micros(closed), *self.period.end());
+        let is_other_called = self.run.acts_for(other_url, closed_at + 1..=end).next().is_some();
+        if !is_other_called || !self.returns_within(end - closed_at) {
+            let reason = "the run was shorter than the consumer's interval between calls to these members";
+            return Err(reason.into());
         }
-        let closed = timestamp(closed);
         Ok(self.wrong(format!(
             "no call since {closed}, when both members ended all connections, and calls to the other"
         )))
@@ -132,53 +131,50 @@ impl<'e> Case<'_, 'e> {
 
     /// How often the consumer changed between the members of two profiles, if it connects to these more often than to any other
     /// member: it keeps one of them, in turns. A consumer that polls connects to all members as often.
-    fn turns(&self, other_urls: &[&str]) -> Option<usize> {
+    fn turns(&self, other_url: &str) -> Option<usize> {
         let own_url = &*self.expectation.url;
-        let count = |url: &str| self.run.connections_to(url, self.period()).count();
-        let connections = self.run.member_calls().filter(|call| super::is_connection(call));
-        let connections = connections.filter(|call| self.period().contains(&micros(call.at)));
-        let mut urls: Vec<&str> = connections.map(|call| &*call.url).collect();
-        urls.retain(|url| *url == own_url || other_urls.contains(url));
-        let turns = urls.windows(2).filter(|pair| pair[0] != pair[1]).count();
-        let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
-        let unrelated = addresses.filter(|url| *url != own_url && !other_urls.contains(url));
-        let usual = unrelated.map(count).max().filter(|usual| *usual > 0)?;
-        (turns >= FEWEST_TURNS && count(own_url) > 2 * usual).then_some(turns)
+        let is_of_pair = |url: &str| url == own_url || url == other_url;
+        let connections = self.run.connections();
+        let connections = connections.filter(|call| self.period.contains(&micros(call.at)));
+        let urls = connections.map(|call| &*call.url);
+        let (pair, unrelated): (Vec<&str>, Vec<&str>) = urls.partition(|url| is_of_pair(url));
+        let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+        unrelated.into_iter().for_each(|url| *counts.entry(url).or_default() += 1);
+        let usual = counts.into_values().max()?;
+        let own = pair.iter().filter(|url| **url == own_url).count();
+        let turns = pair.windows(2).filter(|two| two[0] != two[1]).count();
+        (turns >= FEWEST_TURNS && own > 2 * usual).then_some(turns)
     }
 
     /// Whether the consumer watched the member, or came back to it in less than that time, before its connections ended.
     fn returns_within(&self, span: Micros) -> bool {
-        let until = *self.period().end();
-        let acts = self.run.acts(&self.expectation.url, Micros::MIN..=until);
+        let acts = self.acts_until(*self.period.end());
         let returns = |pair: &[Act]| micros(pair[1].at()) - micros(pair[0].at()) <= span;
         acts.iter().any(Act::goes_on) || (acts.len() > 1 && acts.windows(2).all(returns))
     }
 
+    fn acts_until(&self, end: Micros) -> Vec<Act<'e>> {
+        let acts = self.run.acts_for(&self.expectation.url, Micros::MIN..=end);
+        acts.filter(|act| !act.gives_credential()).collect()
+    }
+
     fn stops_calling(&self) -> Outcome {
-        let settled = self.settled_period()?;
-        let url = &*self.expectation.url;
-        let runs = self.run.plugin_runs().filter(|run| is_run_for(run, url));
-        let acts = self.acts.iter().copied().chain(runs.map(Act::PluginRun));
-        let late = acts.filter(|act| settled.contains(&micros(act.at())));
-        if let Some(act) = late.min_by_key(|act| (act.is_output(), act.at())) {
+        if let Some(act) = self.late_act(&self.expectation.url)? {
             return self.late(&act);
         }
         self.check_alive()?;
-        let before = self.run.acts(url, Micros::MIN..=self.period().start() - 1);
-        let (Some(first), Some(last)) = (before.first(), before.last()) else {
-            return Err(NEVER_HAD_CALLED.into());
-        };
-        let is_long = micros(last.at()) - micros(first.at()) > self.run.settle.clone()?;
-        if is_long || before.iter().any(Act::goes_on) {
+        let before = self.acts_until(*self.period.start() - 1);
+        let times = before.iter().map(|act| micros(act.at()));
+        let length = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
+        if length > self.run.settle.clone()? || before.iter().any(Act::goes_on) {
             Ok(Answer::Kept)
         } else {
-            Err(HAD_CALLED_AT_FIRST.into())
+            Err(TOO_BRIEFLY.into())
         }
     }
 
     fn moves(&self, from: &str) -> Outcome {
-        let late = self.run.acts(from, self.settled_period()?);
-        let late = late.iter().min_by_key(|act| (act.is_output(), act.at()));
+        let late = self.late_act(from)?;
         let connections: Vec<&MemberCall> = self.connections().collect();
         let has_failed = !connections.is_empty() && connections.iter().all(|call| !call.was_trusted());
         if has_failed && !self.acts.is_empty() {
@@ -189,14 +185,21 @@ impl<'e> Case<'_, 'e> {
         let is_call = late.is_some_and(|act| !act.is_output());
         let is_followed = self.acts.iter().any(|act| !(is_call && act.is_output()));
         match late {
-            Some(act) if is_followed => Ok(self.late(act)?.as_warning()),
-            Some(act) => self.late(act),
+            Some(act) if is_followed => Ok(self.late(&act)?.as_warning()),
+            Some(act) => self.late(&act),
             None if is_followed => Ok(Answer::Kept),
             None => {
                 self.check_alive()?;
                 Err("the consumer called the member neither at its old nor at its new server; give it work with the hook `work`".into())
             }
         }
+    }
+
+    /// The first act for a URL after the settle time; an output if there is no other.
+    fn late_act(&self, url: &str) -> Result<Option<Act<'e>>, Reason> {
+        let late = self.settled_at()?.saturating_add(1)..=*self.period.end();
+        let acts = self.run.acts_for(url, late);
+        Ok(acts.min_by_key(|act| (act.is_output(), act.at())))
     }
 
     /// An act after the settle time. Outputs stay when the consumer ends.
@@ -213,27 +216,27 @@ impl<'e> Case<'_, 'e> {
             let (url, at) = (redacted(&call.url), call.at);
             return Ok(self.wrong(format!("a connection to {url} at {at}")));
         }
-        self.run.check_logged(&self.period())?;
+        self.run.check_logged(&self.period)?;
         let is_any = self.connections().next().is_some();
         is_any.then_some(Answer::Kept).ok_or(none.into())
     }
 
     /// The connections to the member in the period that sent a TLS hello.
     fn connections(&self) -> impl Iterator<Item = &'e MemberCall> {
-        self.run.connections_to(&self.expectation.url, self.period())
+        self.acts.iter().filter_map(Act::connection)
     }
 
     fn renews_credential(&self) -> Outcome {
         let settle = self.run.settle.clone()?;
         let expired = self.expired_credentials();
-        let mut refused: BTreeMap<u64, Timestamp> = BTreeMap::new();
+        let mut rejected: BTreeMap<u64, Timestamp> = BTreeMap::new();
         let mut is_renewed = false;
         for (call, serial, code) in self.requests() {
             if code != UNAUTHORIZED {
                 let is_successor = |(old, at): (&u64, &Timestamp)| *old < serial && *at <= call.at;
                 is_renewed |= expired.iter().any(is_successor);
             } else if expired.get(&serial).is_some_and(|expires| *expires <= call.at) {
-                let first = *refused.entry(serial).or_insert(call.at);
+                let first = *rejected.entry(serial).or_insert(call.at);
                 if micros(call.at) - micros(first) > settle {
                     return self.not_renewed(call, first);
                 }
@@ -247,11 +250,10 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Outcome {
-        let span = first..=call.at;
         let fails = self.run.plugin_runs().any(|run| {
             let is_own = is_run_for(run, &self.expectation.url) || run.cluster.is_none();
             let is_hung = matches!(run.answer, PluginAnswer::Hung {});
-            span.contains(&run.at) && (is_hung || is_own && !gives_credential(run))
+            (first..=call.at).contains(&run.at) && (is_hung || is_own && !gives_credential(run))
         });
         if fails {
             return Err("the plugin failed when the consumer needed a new credential".into());
@@ -263,8 +265,7 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn expired_credentials(&self) -> BTreeMap<u64, Timestamp> {
-        let answers = self.run.plugin_runs().map(|run| &run.answer);
-        let expiring = answers.filter_map(|answer| match answer {
+        let expiring = self.run.plugin_runs().filter_map(|run| match &run.answer {
             PluginAnswer::Credential {
                 member,
                 serial,
@@ -275,42 +276,35 @@ impl<'e> Case<'_, 'e> {
         expiring.collect()
     }
 
-    /// The requests to the member in the period with a credential of its own, each with the number of that and the status.
+    /// The requests in the period with a credential of the member, each with the number of that and the status.
     fn requests(&self) -> impl Iterator<Item = (&'e MemberCall, u64, u16)> {
-        let (member, period) = (&*self.expectation.member, self.period());
-        let calls = self.run.member_calls();
-        let calls = calls.filter(move |call| period.contains(&micros(call.at)));
-        calls.filter_map(move |call| match &call.what {
-            CallEvent::Request {
-                credential: MemberCredential::Of { member: of, serial },
-                code,
-                ..
-            } if *of == *member && call.member == *member => Some((call, *serial, *code)),
+        self.acts.iter().filter_map(|act| match act {
+            Act::Call(call) => match &call.what {
+                CallEvent::Request {
+                    credential: MemberCredential::Of { member, serial },
+                    code,
+                    ..
+                } if *member == self.expectation.member => Some((*call, *serial, *code)),
+                _ => None,
+            },
             _ => None,
         })
     }
 
     fn keeps_connections(&self, writes: &[Timestamp]) -> Outcome {
         let url = &*self.expectation.url;
-        if self.run.calls_to(url).next().is_none() {
+        if self.run.member_calls().all(|call| call.url != url) {
             return Err("the consumer never called the member whose profile was written".into());
         }
         self.check_alive()?;
         let (Some(first), Some(last)) = (writes.first(), writes.last()) else {
             return Ok(Answer::Kept);
         };
-        let length = micros(*last) - micros(*first);
-        let own = self.occasions(url, writes, 0);
-        let addresses = self.run.testbed.addresses.iter().map(|address| &*address.url);
-        let mut others: Vec<&str> = addresses.filter(|other| *other != url).collect();
-        others.retain(|other| self.run.calls_to(other).any(|call| call.at < *first));
-        let occasions = |other| [0, length].map(|earlier| self.occasions(other, writes, earlier));
-        let others: Vec<[usize; 2]> = others.into_iter().map(occasions).collect();
-        let usual = others.iter().map(|[during, _]| *during).max().unwrap_or(0);
-        let more = others
-            .iter()
-            .map(|[during, before]| during.saturating_sub(*before));
-        let excess = own.saturating_sub(usual).max(more.min().unwrap_or(0));
+        let own = self.occasions(writes, 0).get(url).map_or(0, BTreeSet::len);
+        let earlier = self.occasions(writes, micros(*last) - micros(*first));
+        let others = earlier.iter().filter(|(other, _)| **other != url);
+        let usual = others.map(|(_, occasions)| occasions.len()).max();
+        let excess = own.saturating_sub(usual.unwrap_or(0));
         if excess == 0 {
             return Ok(Answer::Kept);
         }
@@ -320,35 +314,34 @@ impl<'e> Case<'_, 'e> {
         Ok(if is_often { answer } else { answer.as_warning() })
     }
 
-    /// After how many of these writes, or as much earlier, a new connection to a URL followed before the next write.
-    fn occasions(&self, url: &str, writes: &[Timestamp], earlier: Micros) -> usize {
-        let times: Vec<Micros> = writes.iter().map(|at| micros(*at) - earlier).collect();
+    /// After which of these writes, or as much earlier, a new connection followed before the next write, by URL.
+    fn occasions(&self, writes: &[Timestamp], earlier: Micros) -> BTreeMap<&'e str, BTreeSet<usize>> {
         let settle = self.run.settle.clone().unwrap_or(0);
-        let connects = |(index, from): &(usize, &Micros)| {
-            let next = times.get(index + 1).copied();
-            let end = next.unwrap_or(from.saturating_add(settle));
-            let mut connections = self.run.connections_to(url, **from..=end - 1);
-            connections.any(MemberCall::was_trusted)
-        };
-        times.iter().enumerate().filter(connects).count()
+        let mut times: Vec<Micros> = writes.iter().map(|at| micros(*at) - earlier).collect();
+        times.extend(times.last().map(|last| last.saturating_add(settle)));
+        let mut occasions: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for call in self.run.connections().filter(|call| call.was_trusted()) {
+            let number = times.partition_point(|at| *at <= micros(call.at));
+            if (1..times.len()).contains(&number) {
+                occasions.entry(&call.url).or_default().insert(number);
+            }
+        }
+        occasions
     }
 
     /// A profile without a server is recognized by the plugin's configuration, which names its member.
     fn no_plugin_run(&self) -> Outcome {
-        let is_in = |run: &&PluginCall| {
-            self.period().contains(&micros(run.at)) && is_run_for(run, &self.expectation.url)
-        };
-        let runs: Vec<&PluginCall> = self.run.plugin_runs().filter(is_in).collect();
-        let member = |run: &PluginCall| {
-            let config = run.cluster.as_ref()?.config.as_ref()?.value();
-            Some(config.get("member")?.as_str()?.to_owned())
-        };
-        let has_url = !self.expectation.url.is_empty();
-        let is_own = |run: &&&PluginCall| has_url || member(run).as_ref() == Some(&self.expectation.member);
-        if let Some(run) = runs.iter().find(is_own) {
-            return Ok(self.wrong(Act::PluginRun(run).to_string()));
+        let url = &*self.expectation.url;
+        let runs = self.run.plugin_runs().filter(|run| is_run_for(run, url));
+        let mut is_unknown = false;
+        for run in runs.filter(|run| self.period.contains(&micros(run.at))) {
+            match configured_member(run) {
+                Some(member) if url.is_empty() && member != self.expectation.member => {}
+                None if url.is_empty() => is_unknown = true,
+                _ => return Ok(self.wrong(Act::PluginRun(run).to_string())),
+            }
         }
-        if runs.iter().any(|run| member(run).is_none()) {
+        if is_unknown {
             let reason =
                 "the consumer ran the plugin with neither a server nor the configuration of a profile";
             return Err(reason.into());
@@ -360,23 +353,24 @@ impl<'e> Case<'_, 'e> {
         let Some(mentions) = &self.run.evidence.mentions else {
             return Ok(Answer::NotApplicable);
         };
-        let mut about: Vec<&Mention> = mentions.found.iter().collect();
-        about.retain(|mention| {
+        let mut reports: Vec<&Mention> = mentions.found.iter().collect();
+        reports.retain(|mention| {
             let is_report = !matches!(mention.place, MentionLocation::Object { .. });
             is_report && mention.names.contains(&self.expectation.profile.name)
         });
-        if about.iter().any(|mention| mention.names.contains(&other.name)) {
+        if reports.iter().any(|report| report.names.contains(&other.name)) {
             return Ok(Answer::Kept);
         }
         self.check_alive()?;
-        if !mentions.log {
-            return Err("no event names both profiles, and the consumer's log is not configured".into());
-        }
-        if !about.is_empty() {
-            return Err(
-                "the consumer reports only this profile, so it is unknown whether it is a warning".into(),
-            );
+        if !reports.is_empty() || !mentions.log {
+            return Err("no Event and no line of the configured log names both profiles".into());
         }
         Ok(self.missing("no event or log line names this profile"))
     }
+}
+
+/// The member that the plugin's configuration names.
+fn configured_member(run: &PluginCall) -> Option<String> {
+    let config = run.cluster.as_ref()?.config.as_ref()?.value();
+    Some(config.get("member")?.as_str()?.to_owned())
 }

@@ -5,7 +5,7 @@ use evidence::{ConsumerSpec, MentionLocation, PluginAnswer};
 use serde::Deserialize;
 
 use crate::{
-    engine::consumer::{Case, SpecialCases},
+    engine::consumer::{Case, Exception},
     rules::prelude::*,
 };
 
@@ -76,23 +76,18 @@ impl ExemptConsumer {
     }
 }
 
-pub(in crate::rules) fn special_cases(rule: &str) -> SpecialCases {
-    SpecialCases {
-        unjudged: match rule {
-            "consumer-exec/failure-isolated" => without_failed_plugin,
-            "consumer-access/tls-server-name-honoured" | "consumer-exec/config-verbatim" => without_calls,
-            "consumer-change/restart-no-orphans" => why_not_stopped,
-            _ => |_| None,
-        },
-        is_warning: match rule {
-            "consumer-scope/namespaces-apart" => has_warned,
-            _ => |_| false,
-        },
+/// What some rules judge differently from others.
+pub(in crate::rules) fn special_case(rule: &str) -> fn(&Case) -> Option<Exception> {
+    match rule {
+        "consumer-exec/failure-isolated" => without_failed_plugin,
+        "consumer-change/restart-no-orphans" => why_not_stopped,
+        "consumer-scope/namespaces-apart" => has_warned,
+        _ => |_| None,
     }
 }
 
 /// Refusing the second of two profiles does no harm if an Event of its namespace says so.
-fn has_warned(case: &Case) -> bool {
+fn has_warned(case: &Case) -> Option<Exception> {
     let profile = &case.expectation.profile;
     let evidence = case.run.evidence;
     let mentions = evidence.mentions.iter().flat_map(|mentions| &mentions.found);
@@ -100,44 +95,42 @@ fn has_warned(case: &Case) -> bool {
         matches!(&mention.place, MentionLocation::Event { namespace, warning: true, .. } if *namespace == profile.namespace)
     });
     // A warning may be in what was not read.
-    !evidence.is_whole(Kind::Mentions) || warnings.any(|mention| mention.names.contains(&profile.name))
-}
-
-/// An output names a member, but does not show how a program connects to it.
-fn without_calls(case: &Case) -> Option<Reason> {
-    let reason = "the consumer named members in its outputs, but called none; if another program calls them, set outputsOnly in the driver file";
-    let mut snapshots = case.run.testbed.outputs.iter();
-    let has_output = snapshots.any(|snapshot| !snapshot.outputs.is_empty());
-    (has_output && case.run.all_acts().next().is_none()).then(|| reason.into())
+    let may_have_warned =
+        !evidence.is_whole(Kind::Mentions) || warnings.any(|mention| mention.names.contains(&profile.name));
+    may_have_warned.then_some(Exception::WarningOnly)
 }
 
 /// No plugin run failed until the scenario ended.
-fn without_failed_plugin(case: &Case) -> Option<Reason> {
-    let scenario = case.scenario();
-    let until = scenario.map_or(case.expectation.until, |scenario| scenario.until);
+fn without_failed_plugin(case: &Case) -> Option<Exception> {
+    let until = case
+        .scenario
+        .map_or(case.expectation.until, |scenario| scenario.until);
     let mut runs = case.run.plugin_runs().filter(|run| run.at <= until);
     let has_failed = runs.any(|run| {
         use PluginAnswer::{Failed, Garbage, Hung};
         matches!(run.answer, Failed {} | Hung {} | Garbage {})
     });
-    (!has_failed).then(|| "the consumer ran no plugin that was configured to fail".into())
+    unjudged_if(
+        !has_failed,
+        "the consumer ran no plugin that was configured to fail",
+    )
 }
 
-/// The consumer may not have been stopped.
-fn why_not_stopped(case: &Case) -> Option<Reason> {
-    let [stops, starts] = [DriverAction::Stop, DriverAction::Start].map(|action| case.run.hooks(action));
-    let (stops, starts): (Vec<_>, Vec<_>) = (stops.collect(), starts.collect());
-    let mut failures = stops.iter().chain(&starts);
-    if let Some((hook, failure)) =
-        failures.find_map(|call| Some((call.action.name(), call.failure.as_deref()?)))
-    {
-        return Some(format!("the hook `{hook}` failed: {}", redacted(failure)).into());
-    }
-    let (Some(stopped), Some(started)) = (stops.last(), starts.last()) else {
-        return Some("the run did not stop the consumer and start it again".into());
+/// The consumer may not have been stopped, or not started again.
+fn why_not_stopped(case: &Case) -> Option<Exception> {
+    let [stop, start] = [DriverAction::Stop, DriverAction::Start].map(|action| case.run.hooks(action).last());
+    let Some((stop, start)) = stop.zip(start) else {
+        return unjudged_if(true, "the run did not stop the consumer and start it again");
     };
-    let mut acts = case.run.all_acts();
+    if let Some(failure) = &start.failure {
+        return unjudged_if(true, format!("the hook `start` failed: {}", redacted(failure)));
+    }
+    let mut calls = case.run.calls();
+    let is_running = calls.any(|act| stop.until < act.at() && act.at() < start.from);
     let reason = "the consumer called members while it was stopped: its hook returns too early";
-    acts.any(|act| stopped.until < act.at() && act.at() < started.from)
-        .then(|| reason.into())
+    unjudged_if(is_running, reason)
+}
+
+fn unjudged_if(is_unjudged: bool, reason: impl Into<Reason>) -> Option<Exception> {
+    is_unjudged.then(|| Exception::Unjudged(reason.into()))
 }

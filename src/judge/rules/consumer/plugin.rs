@@ -9,7 +9,7 @@ use evidence::{
 use serde_json::Value;
 
 use crate::{
-    engine::consumer::{AccessEntry, ConsumerRun, without_dot},
+    engine::consumer::{AccessEntry, ConsumerRun},
     rules::prelude::*,
     text::redacted_under,
 };
@@ -36,7 +36,7 @@ pub(in crate::rules) fn config_verbatim(run: &PluginCall, entry: &AccessEntry) -
 ///
 /// The consumer runs the plugin in the version that its own file has. A run without KUBERNETES_EXEC_INFO may be for something else.
 pub(in crate::rules) fn protocol_as_configured(run: &PluginCall, entry: &AccessEntry) -> Answer {
-    let (Some(version), Some(configured)) = (&run.api_version, &entry.run.consumer().exec_api_version) else {
+    let (Some(version), Some(configured)) = (&run.api_version, &entry.run.consumer.exec_api_version) else {
         return Answer::NotApplicable;
     };
     Answer::broken_if(version != configured, || {
@@ -51,20 +51,20 @@ pub(in crate::rules) fn protocol_as_configured(run: &PluginCall, entry: &AccessE
 pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &AccessEntry) -> Answer {
     let unclaimed = ADDITIONS
         .iter()
-        .filter(|addition| !(addition.is_claimed)(entry.run.consumer()));
+        .filter(|addition| !(addition.is_claimed)(&entry.run.consumer));
     Answer::each(unclaimed, |addition| {
-        let (name, words) = (addition.name, addition.published(entry.run));
-        match (addition.given)(run).iter().find(|given| words.contains(given)) {
-            Some(given) => {
-                let message =
-                    format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
-                let observed = format!("{} in {}", quoted([given]), describe(run));
-                let finding = Finding::at_path(path(addition.extension), message).observed(observed);
-                Answer::broken(finding.expected(format!("no {name} of a profile")))
-            }
-            None if addition.words(entry.provider).is_empty() => Answer::NotApplicable,
-            None => Answer::Kept,
+        let (name, own) = (addition.name, addition.words(entry.provider));
+        if own.is_empty() {
+            return Answer::NotApplicable;
         }
+        let passed = (addition.given)(run).iter().find(|given| own.contains(given));
+        passed.map_or(Answer::Kept, |given| {
+            let message =
+                format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
+            let observed = format!("{} in {}", quoted([given]), describe(run));
+            let finding = Finding::at_path(path(addition.extension), message).observed(observed);
+            Answer::broken(finding.expected(format!("no {name} of a profile")))
+        })
     })
 }
 
@@ -75,7 +75,7 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
 pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEntry) -> Answer {
     let claimed = ADDITIONS
         .iter()
-        .filter(|addition| (addition.is_claimed)(entry.run.consumer()));
+        .filter(|addition| (addition.is_claimed)(&entry.run.consumer));
     Answer::each(claimed, |addition| {
         let (own, given) = (addition.words(entry.provider), (addition.given)(run));
         if own.is_empty() {
@@ -136,6 +136,11 @@ pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry:
         let observed = format!("{sent} in a connection to {url} at {at}");
         Finding::at_field(TLS_SERVER_NAME, observed).expected(redacted(name))
     })
+}
+
+/// A host without the dot of a fully qualified name.
+fn without_dot(host: &str) -> &str {
+    host.strip_suffix('.').unwrap_or(host)
 }
 
 /// What an entry adds to the run of its plugin.

@@ -161,8 +161,7 @@ impl<'e> PublishedObjects<'e> {
     /// The calls of members. A request has a connection of its own, unless the example numbers it.
     pub(super) fn member_calls(&self, calls: &[Value]) -> Result<Value, Flaw> {
         let mut number = FIRST_CONNECTION;
-        let (covers, calls) = self.log(calls)?;
-        let mut calls = each_record(&calls, |call| {
+        let mut calls = each_record(calls, |call| {
             number += 1;
             self.member_call(call, number - 1)
         })?;
@@ -173,24 +172,12 @@ impl<'e> PublishedObjects<'e> {
             connected.map(|call| patched(call, json!({"event": {"connected": {}, "request": null}})));
         let mut events: Vec<Value> = connected.collect();
         events.append(&mut calls);
-        Ok(json!({"covers": covers, "events": events}))
+        Ok(json!({"covers": self.window, "events": events}))
     }
 
     pub(super) fn plugin_calls(&self, calls: &[Value]) -> Result<Value, Flaw> {
-        let (covers, calls) = self.log(calls)?;
-        let events = each_record(&calls, |call| self.plugin_call(call))?;
-        Ok(json!({"covers": covers, "events": events}))
-    }
-
-    /// The calls of a log, and what it covers: until `logIsFull`.
-    fn log(&self, calls: &[Value]) -> Result<(Window, Vec<Value>), Flaw> {
-        let mut covers = self.window;
-        let mut calls = calls.to_vec();
-        if let Some(full) = calls.iter().position(|call| call.get("logIsFull").is_some()) {
-            let offset = calls.remove(full)["logIsFull"].take();
-            covers.until = moment(serde_json::from_value(offset)?);
-        }
-        Ok((covers, calls))
+        let events = each_record(calls, |call| self.plugin_call(call))?;
+        Ok(json!({"covers": self.window, "events": events}))
     }
 
     /// Reads a call of a member: the first server of the profile, unless `url` says otherwise. It is a request with the member's
