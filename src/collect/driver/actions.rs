@@ -23,7 +23,7 @@ pub(super) struct ActionSpec {
     /// The writes that the hub must allow: verbs and resources.
     pub writes: &'static [(&'static str, &'static str)],
     pub requires: Requirement,
-    pub deed: Deed,
+    pub operation: Operation,
     pub reaction: Reaction,
 }
 
@@ -39,7 +39,7 @@ pub(super) enum Requirement {
 
 /// What the run does.
 #[derive(Clone, Copy)]
-pub(super) enum Deed {
+pub(super) enum Operation {
     CallHook,
     SetField(&'static ProfileField),
     DeleteProfile,
@@ -100,7 +100,7 @@ const HOOK: ActionSpec = ActionSpec {
     actors: &[Join, Leave],
     writes: &[],
     requires: Requirement::Nothing,
-    deed: Deed::CallHook,
+    operation: Operation::CallHook,
     reaction: Reaction::None,
 };
 const PLACEMENT_HOOK: ActionSpec = ActionSpec {
@@ -119,42 +119,42 @@ const ACTIONS: &[ActionSpec] = &[
     ActionSpec { action: Disconnect, requires: Requirement::HealthyProfile, reaction: Reaction::LeaseExpired, ..HOOK },
     ActionSpec { action: Reconnect, reaction: Reaction::Shown(has_recovered), ..HOOK },
     ActionSpec {
-        action: DeleteProfile, writes: &[("delete", PLURAL)], requires: Requirement::Profile, deed: Deed::DeleteProfile,
+        action: DeleteProfile, writes: &[("delete", PLURAL)], requires: Requirement::Profile, operation: Operation::DeleteProfile,
         reaction: Reaction::ProfileFound, ..HOOK
     },
     ActionSpec {
-        action: TamperStatus, writes: &[("patch", STATUS)], requires: Requirement::Profile, deed: Deed::SetField(&VERSION),
+        action: TamperStatus, writes: &[("patch", STATUS)], requires: Requirement::Profile, operation: Operation::SetField(&VERSION),
         reaction: Reaction::Shown(|shown| is_restored(shown, &VERSION)), ..HOOK
     },
     ActionSpec {
-        action: RemoveLabel, writes: PATCH, requires: Requirement::Profile, deed: Deed::SetField(&LABEL),
+        action: RemoveLabel, writes: PATCH, requires: Requirement::Profile, operation: Operation::SetField(&LABEL),
         reaction: Reaction::Shown(|shown| is_restored(shown, &LABEL)), ..HOOK
     },
     ActionSpec {
-        action: SetDisplayName, writes: PATCH, requires: Requirement::Profile, deed: Deed::SetField(&DISPLAY_NAME), ..HOOK
+        action: SetDisplayName, writes: PATCH, requires: Requirement::Profile, operation: Operation::SetField(&DISPLAY_NAME), ..HOOK
     },
-    ActionSpec { action: DeleteNamespace, requires: Requirement::Profile, deed: Deed::DeleteNamespace, ..HOOK },
-    ActionSpec { action: CreateNamespace, deed: Deed::CreateNamespace, reaction: Reaction::ProfileFound, ..HOOK },
-    ActionSpec { action: PutForeignProfile, actors: &[], writes: CREATE, deed: Deed::CreateForeignObject, ..HOOK },
-    ActionSpec { action: ChangeForeignProfile, actors: &[], writes: PATCH, deed: Deed::SetField(&DISPLAY_NAME), ..HOOK },
+    ActionSpec { action: DeleteNamespace, requires: Requirement::Profile, operation: Operation::DeleteNamespace, ..HOOK },
+    ActionSpec { action: CreateNamespace, operation: Operation::CreateNamespace, reaction: Reaction::ProfileFound, ..HOOK },
+    ActionSpec { action: PutForeignProfile, actors: &[], writes: CREATE, operation: Operation::CreateForeignObject, ..HOOK },
+    ActionSpec { action: ChangeForeignProfile, actors: &[], writes: PATCH, operation: Operation::SetField(&DISPLAY_NAME), ..HOOK },
     ActionSpec {
-        action: RecreateForeignProfile, actors: &[], writes: CREATE, deed: Deed::RecreateForeignObject,
+        action: RecreateForeignProfile, actors: &[], writes: CREATE, operation: Operation::RecreateForeignObject,
         reaction: Reaction::OthersEnded, ..HOOK
     },
     ActionSpec { action: Place, ..PLACEMENT_HOOK },
     ActionSpec { action: Reschedule, ..PLACEMENT_HOOK },
     ActionSpec { action: Unplace, ..PLACEMENT_HOOK },
     ActionSpec {
-        action: DeleteSlice, writes: &[("delete", PLACEMENT_PLURAL)], deed: Deed::DeleteSlice,
+        action: DeleteSlice, writes: &[("delete", PLACEMENT_PLURAL)], operation: Operation::DeleteSlice,
         reaction: Reaction::SlicesRestored, ..PLACEMENT_HOOK
     },
     ActionSpec {
-        action: EmptySlice, writes: &[("patch", PLACEMENT_PLURAL)], deed: Deed::EmptySlice,
+        action: EmptySlice, writes: &[("patch", PLACEMENT_PLURAL)], operation: Operation::EmptySlice,
         reaction: Reaction::SlicesRestored, ..PLACEMENT_HOOK
     },
     ActionSpec {
         action: PutForeignSlice, actors: &[], writes: &[("create", PLACEMENT_PLURAL), ("delete", PLACEMENT_PLURAL)],
-        deed: Deed::CreateForeignObject, reaction: Reaction::OthersEnded, ..PLACEMENT_HOOK
+        operation: Operation::CreateForeignObject, reaction: Reaction::OthersEnded, ..PLACEMENT_HOOK
     },
 ];
 
@@ -228,7 +228,7 @@ mod tests {
         for action in roles.into_iter().flat_map(DriverAction::of) {
             let rows = ACTIONS.iter().filter(|spec| spec.action == action);
             assert_eq!(rows.count(), 1, "{action}");
-            let is_hook = matches!(ActionSpec::of(action).deed, Deed::CallHook);
+            let is_hook = matches!(ActionSpec::of(action).operation, Operation::CallHook);
             assert_eq!(is_hook, !action.is_mutation(), "{action}");
         }
     }

@@ -38,7 +38,7 @@ use serde::Deserialize;
 
 pub(crate) use self::writes::Touched;
 use self::{
-    actions::ActionSpec,
+    actions::{ActionSpec, Operation},
     file::profile_key_text,
     hooks::{call_undo, undoes},
     journal::{FieldChange, create_private_file},
@@ -178,11 +178,14 @@ fn forbidden(
     permissions: &Permissions,
     scope: &[String],
 ) -> Option<Reason> {
-    use DriverAction::*;
+    let spec = ActionSpec::of(action);
     if action.is_mutation() && !plan.mutations {
         return Some(NO_MUTATIONS);
     }
-    if matches!(action, DeleteNamespace | CreateNamespace) {
+    if matches!(
+        spec.operation,
+        Operation::DeleteNamespace | Operation::CreateNamespace
+    ) {
         return no_namespace(plan.file.own_namespace.as_ref(), scope);
     }
     let is_refused = |verb: &str, resource: &str| {
@@ -190,7 +193,7 @@ fn forbidden(
         let mut places = places(scope).into_iter();
         places.all(|namespace| allows(namespace) == Some(false))
     };
-    let mut writes = ActionSpec::of(action).writes.iter();
+    let mut writes = spec.writes.iter();
     let (verb, resource) = writes.find(|(verb, resource)| is_refused(verb, resource))?;
     let id = if action.is_on_placements() {
         ReasonId::PlacementDecisionWritesForbidden

@@ -288,7 +288,7 @@ impl DriverScenario<'_, '_> {
             }
             self.observe(&mut step, spec.reaction).await;
         }
-        if let Some(member) = self.member.as_ref().filter(|_| action != DriverAction::Restart) {
+        if let Some(member) = self.member.as_ref().filter(|_| !spec.actors.is_empty()) {
             step.profile_after = member.profile_ref(session);
         }
         session.end(step);

@@ -60,6 +60,8 @@ fn json(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Resu
             depth: 0,
         }
         .read()?;
+        gatherer.count += 1;
+        gatherer.check_limits(source.place().line)?;
     }
     Ok(())
 }
@@ -158,9 +160,10 @@ impl<R: Read> Reading<'_, '_, '_, R> {
         let (mut object, mut items) = (Object::default(), None);
         let mut goes_on = self.source.begin(b'}')?;
         while goes_on {
-            let key = self.source.key()?;
-            if key != r#""items""# || !object.types.is_list() {
-                object.add(&key, self.source.value()?.1);
+            let quoted = self.source.key()?;
+            let key: String = serde_json::from_str(&quoted).unwrap_or_default();
+            if key != "items" || !object.types.is_list() {
+                object.add(&key, &quoted, self.source.value()?.1);
             } else if items.is_some() {
                 return Err(self.source.unexpected("duplicate field `items`"));
             } else if self.source.peek()? == Some(b'[') {
@@ -169,7 +172,7 @@ impl<R: Read> Reading<'_, '_, '_, R> {
             } else {
                 let (_, json) = self.source.value()?;
                 items = (json == "null").then(Vec::new);
-                object.add(&key, json);
+                object.add(&key, &quoted, json);
             }
             if object.fields.len() > self.gatherer.limits.object {
                 let limit = LimitError::Object(self.gatherer.limits.object);
@@ -288,18 +291,18 @@ struct Object {
 }
 
 impl Object {
-    /// Adds a field. The key has its quotes.
-    fn add(&mut self, key: &str, json: &str) {
+    /// Adds a field. `quoted` is its key as it is in the file.
+    fn add(&mut self, key: &str, quoted: &str, json: &str) {
         let text = || serde_json::from_str(json).unwrap_or_default();
         match key {
-            r#""apiVersion""# => self.types.api_version = text(),
-            r#""kind""# => self.types.kind = text(),
-            r#""metadata""# => json.clone_into(&mut self.metadata),
+            "apiVersion" => self.types.api_version = text(),
+            "kind" => self.types.kind = text(),
+            "metadata" => json.clone_into(&mut self.metadata),
             _ => {}
         }
         if !self.fields.is_empty() {
             self.fields.push(',');
         }
-        self.fields.extend([key, ":", json]);
+        self.fields.extend([quoted, ":", json]);
     }
 }

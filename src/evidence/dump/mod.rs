@@ -7,8 +7,8 @@
 //!
 //! A dump has no window and no times. A file that is neither YAML nor JSON is refused, and so is a list that ends in
 //! the middle. An object of another shape, or in two versions, becomes an [`Unreadable`](super::Unreadable). A list
-//! with a `continue` token leaves a [`Gap`](super::Gap). The items of a list are read one at a
-//! time, and parsed while the next ones are read.
+//! with a `continue` token leaves a [`Gap`](super::Gap). Objects of JSON are read one at a time, and parsed while the next
+//! ones are read; a document of YAML is read as a whole.
 
 mod document;
 mod gather;

@@ -9,8 +9,8 @@ use crate::{InputError, LimitError, Limits, read::input::FilePlace};
 /// How much is read at once at least, in bytes.
 const PIECE: usize = 64 * 1024;
 
-/// How much of the text tells what is next: byte order marks, and a mark that ends the document.
-const AHEAD: usize = 16;
+/// At least as long as a byte order mark, and as a mark that ends a document with the byte after it.
+const AHEAD: usize = 4;
 
 /// The largest YAML document, in sizes of the largest object: one is in memory as a whole.
 const YAML_OBJECTS: usize = 16;
@@ -203,12 +203,18 @@ impl<'f, R: Read> Source<'f, R> {
         syntax(self.place(), self.column + 1, "JSON", message)
     }
 
+    /// The error for a value that is not valid. If a mark is there, the document ends in the middle of the value.
     fn invalid(&self, error: &serde_json::Error) -> InputError {
         let before = if error.line() > 1 { 0 } else { self.column };
         let place = FilePlace {
             line: self.line + error.line() - 1,
             ..self.place()
         };
+        let mut lines = self.rest().split('\n').skip(1);
+        if error.line() > 1 && lines.nth(error.line() - 2).is_some_and(begins_with_mark) {
+            let line = place.line - 1;
+            return FilePlace { line, ..place }.content(CUT_SHORT);
+        }
         let message = error.to_string();
         syntax(
             place,
@@ -234,21 +240,21 @@ impl<'f, R: Read> Source<'f, R> {
         self.at += size;
     }
 
-    /// Reads on until the text tells whether a mark is next. Skips byte order marks at the start of a line.
+    /// Reads until it is known whether a mark is next. Skips byte order marks at the start of a line.
     fn look_ahead(&mut self) -> Result<(), InputError> {
-        while self.rest().len() < AHEAD && !self.is_read {
-            self.fill()?;
-        }
-        while self.column == 0 && self.rest().starts_with(BYTE_ORDER_MARK) {
+        loop {
+            while self.rest().len() < AHEAD && !self.is_read {
+                self.fill()?;
+            }
+            if self.column > 0 || !self.rest().starts_with(BYTE_ORDER_MARK) {
+                return Ok(());
+            }
             self.at += BYTE_ORDER_MARK.len_utf8();
         }
-        Ok(())
     }
 
     fn is_at_mark(&self) -> bool {
-        let rest = self.rest().as_bytes();
-        let is_mark = rest.starts_with(b"---") || rest.starts_with(b"...");
-        self.column == 0 && is_mark && rest.get(3).is_none_or(u8::is_ascii_whitespace)
+        self.column == 0 && begins_with_mark(self.rest())
     }
 
     /// Takes the rest of the line, with its break.
@@ -323,6 +329,12 @@ impl<'f, R: Read> Source<'f, R> {
     }
 }
 
+/// Whether a text begins with a mark that ends a document.
+fn begins_with_mark(text: &str) -> bool {
+    let is_mark = text.starts_with("---") || text.starts_with("...");
+    is_mark && text.as_bytes().get(3).is_none_or(u8::is_ascii_whitespace)
+}
+
 /// Whether a text is not valid at its end, such as `-` or `1.`: it may be the first part of a number.
 fn is_at_end(error: &serde_json::Error, text: &str) -> bool {
     let last_line = text.rsplit('\n').next().unwrap_or_default();
@@ -342,7 +354,7 @@ pub(super) fn syntax(place: FilePlace<'_>, column: usize, language: &str, messag
 
 /// A parser's message without its place.
 pub(super) fn without_place(message: &str) -> &str {
-    message.rfind(" at line ").map_or(message, |at| &message[..at])
+    message.find(" at line ").map_or(message, |at| &message[..at])
 }
 
 #[cfg(test)]

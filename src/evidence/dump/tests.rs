@@ -427,6 +427,24 @@ fn large_dump_is_read_in_pieces_with_the_same_result() {
 }
 
 #[test]
+fn byte_order_marks_at_the_end_of_a_piece_do_not_end_the_file() {
+    for count in 1..8 {
+        let begin = json_profile("a").to_string();
+        let marks = "\u{FEFF}".repeat(count);
+        let padding = " ".repeat(64 * 1024 - begin.len() - marks.len() - 1);
+        let dump = format!("{begin}{padding}\n{marks}{}", json_profile("b"));
+        assert_eq!(names(&read(dump).expect("a dump")), ["a", "b"], "{count}");
+    }
+}
+
+#[test]
+fn keys_may_have_escapes() {
+    let list = r#"{"apiVersion": "v1", "k\u0069nd": "List", "\u0069tems": [PROFILE]}"#;
+    let list = list.replace("PROFILE", &json_profile("a").to_string());
+    assert_eq!(names(&read(list).expect("a dump")), ["a"]);
+}
+
+#[test]
 fn numbers_may_begin_in_one_piece_and_end_in_the_next() {
     let piece = 64 * 1024;
     for number in ["-17", "1.5", "1e-5", "100"] {
@@ -454,7 +472,9 @@ fn dump_that_was_cut_short_is_refused() {
     let item = |name: &str| format!("- {}\n", profile(name).trim_end().replace('\n', "\n  "));
     let yaml = format!("apiVersion: v1\nitems:\n{}{}kind: List\n", item("a"), item("b"));
     assert_eq!(refused(b"kind: List\nitems:\n- kind: \xC3"), cut(3));
-    assert_eq!(refused("[{},\n---\n[]"), cut(1));
+    for marked in ["[{},\n---\n[]", "[{\"a\": 1,\n---\n[]", "[\n{\"a\":\n... \n[]"] {
+        assert_eq!(refused(marked), cut(marked.lines().count() - 2), "{marked}");
+    }
     let kind_begins = yaml.find("kind: List").expect("the end");
     for end in "apiVersion: v1\nitems".len()..yaml.len() - 1 {
         let message = refused(&yaml[..end]);

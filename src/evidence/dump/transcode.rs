@@ -33,7 +33,6 @@ pub(super) fn transcode(document: &str) -> Result<String, Error> {
         emit_comments: false,
         // The size of the document is bounded.
         budget: serde_saphyr::budget! {
-            max_reader_input_bytes: None,
             max_events: usize::MAX,
             max_nodes: usize::MAX,
             max_total_scalar_bytes: usize::MAX,
@@ -74,13 +73,8 @@ struct Transcode<'j> {
 
 impl Transcode<'_> {
     fn put<E: serde::de::Error>(self, value: impl Into<Value>) -> Result<(), E> {
-        if self.json.len() > LARGEST_EXPANDED {
-            return Err(E::custom(
-                "a document that is too large with its aliases expanded",
-            ));
-        }
         let _ = write!(self.json, "{}", value.into());
-        Ok(())
+        check_size(self.json.len())
     }
 
     fn inner(&mut self) -> Transcode<'_> {
@@ -92,15 +86,26 @@ impl Transcode<'_> {
 
     /// Adds the items of a list, each on its line.
     fn put_items<'de, A: SeqAccess<'de>>(&mut self, mut items: A) -> Result<(), A::Error> {
+        let mut line = line_breaks(self.json) + 1;
         while let Some(item) = items.next_element::<Spanned<Item>>()? {
-            let line = item.referenced.line() as usize;
-            let lines = line_breaks(self.json) + 1;
-            self.json.extend(iter::repeat_n('\n', line.saturating_sub(lines)));
+            let breaks = (item.referenced.line() as usize).saturating_sub(line);
+            line += breaks;
+            check_size(self.json.len() + breaks + item.value.0.len())?;
+            self.json.extend(iter::repeat_n('\n', breaks));
             self.json.push_str(&item.value.0);
             self.json.push(',');
         }
         Ok(())
     }
+}
+
+fn check_size<E: serde::de::Error>(size: usize) -> Result<(), E> {
+    if size > LARGEST_EXPANDED {
+        return Err(E::custom(
+            "a document that is too large with its aliases expanded",
+        ));
+    }
+    Ok(())
 }
 
 impl<'de> DeserializeSeed<'de> for Transcode<'_> {

@@ -15,7 +15,7 @@ use crate::{
     connect::Failure,
     driver::{
         Call, Called, FieldChange, STOPPED, Session, UndoEntry,
-        actions::{ActionSpec, Deed, ProfileField},
+        actions::{ActionSpec, Operation, ProfileField},
         hooks::undone_by,
         member::version,
         undoes,
@@ -41,24 +41,24 @@ impl DriverScenario<'_, '_> {
             return Err(STOPPED.to_owned());
         }
         self.require(spec.requires).await?;
-        match spec.deed {
-            Deed::CallHook => self.call_hook(step).await,
-            Deed::SetField(field) => self.set_field(field, step).await,
-            Deed::DeleteProfile => self.delete_profile(step).await,
-            Deed::DeleteNamespace => self.delete_namespace(step).await,
-            Deed::CreateNamespace => {
+        match spec.operation {
+            Operation::CallHook => self.call_hook(step).await,
+            Operation::SetField(field) => self.set_field(field, step).await,
+            Operation::DeleteProfile => self.delete_profile(step).await,
+            Operation::DeleteNamespace => self.delete_namespace(step).await,
+            Operation::CreateNamespace => {
                 let name = self.own_namespace();
                 let patience = session.plan.file.patience_with(spec.action);
                 let create = || session.writes.create_namespace(&name);
                 let created = create_once_free(session, patience, NAMESPACE_RETRY, create).await;
                 Ok(written(created.map(|()| None)))
             }
-            Deed::DeleteSlice => {
+            Operation::DeleteSlice => {
                 let slice = self.take_slice(step)?;
                 let deleted = session.writes.delete(&slice).await;
                 Ok(written(deleted.map(|()| None)))
             }
-            Deed::EmptySlice => {
+            Operation::EmptySlice => {
                 let slice = self.take_slice(step)?;
                 let stored = session.writes.decide(&slice, &json!([])).await;
                 let kind = ObjectKind::PlacementDecision.name();
@@ -66,8 +66,8 @@ impl DriverScenario<'_, '_> {
                     stored.map(|stored| Some(ObjectRef::of_value(&stored, kind))),
                 ))
             }
-            Deed::CreateForeignObject => self.create_foreign_object(step).await,
-            Deed::RecreateForeignObject => {
+            Operation::CreateForeignObject => self.create_foreign_object(step).await,
+            Operation::RecreateForeignObject => {
                 let object = self.foreign.as_mut().expect(NO_ACTOR);
                 let created = object.recreate(session).await;
                 step.profile_after = created.as_ref().ok().cloned();

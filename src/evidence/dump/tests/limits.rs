@@ -28,6 +28,33 @@ fn an_unreadable_profile_counts_before_what_follows_it() {
     }
 }
 
+#[test]
+fn scalars_in_a_row_are_refused() {
+    let message = limited(format!("{{}}{}", " 1".repeat(100_000)).as_bytes()).to_string();
+    assert!(
+        message.starts_with("x:1: more than 100 objects cannot be read"),
+        "{message}"
+    );
+}
+
+#[test]
+fn expanded_aliases_are_bounded() {
+    let long = "x".repeat(1_000_000);
+    let bomb = format!(
+        "- &a [{long}]\n- &b [{}]\n{}",
+        ["*a"; 40].join(", "),
+        "- *b\n".repeat(40)
+    );
+    let limits = Limits::default();
+    let refused = read_from(bomb.as_bytes(), "x", &Digester::new([7; 32]), &limits).expect_err("too large");
+    assert!(
+        refused
+            .to_string()
+            .contains("too large with its aliases expanded"),
+        "{refused}"
+    );
+}
+
 /// A text that is repeated more often than the limits allow.
 fn endless(text: &str) -> impl std::io::Read {
     std::io::Cursor::new(text.repeat(100_000))
@@ -46,6 +73,8 @@ fn endless_dump_is_refused() {
         ("--- a\n", LimitError::Unreadable(100)),
         ("[[7]]", LimitError::Unreadable(100)),
         (BROKEN, LimitError::Unreadable(100)),
+        ("{\"items\": [], \"kind\": \"X\"}\n", LimitError::Unreadable(100)),
+        ("[] ", LimitError::Count(10_000)),
     ] {
         match limited(endless(text)) {
             InputError::TooLarge { limit, .. } => assert_eq!(limit, expected, "{text}"),

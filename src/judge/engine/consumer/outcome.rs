@@ -139,7 +139,9 @@ impl<'e> Case<'_, 'e> {
         let urls = connections.map(|call| &*call.url);
         let (pair, unrelated): (Vec<&str>, Vec<&str>) = urls.partition(|url| is_of_pair(url));
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-        unrelated.into_iter().for_each(|url| *counts.entry(url).or_default() += 1);
+        unrelated
+            .into_iter()
+            .for_each(|url| *counts.entry(url).or_default() += 1);
         let usual = counts.into_values().max()?;
         let own = pair.iter().filter(|url| **url == own_url).count();
         let turns = pair.windows(2).filter(|two| two[0] != two[1]).count();
