@@ -14,12 +14,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::file::check;
-use crate::testbed::OutputPlace;
-
-const EXEC_API_VERSIONS: [&str; 2] = [
-    "client.authentication.k8s.io/v1",
-    "client.authentication.k8s.io/v1beta1",
-];
+use crate::{plugins::Protocol, testbed::OutputPlace};
 
 /// A consumer, as its author describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -102,12 +97,12 @@ impl ConsumerFile {
             actions_conflict: consumer.actions_conflict,
             gates_on_health: consumer.gates_on_health,
             rolls_out: consumer.rolls_out,
-            outputs: BTreeSet::new(),
+            outputs: consumer.outputs.iter().map(OutputPlace::reader).collect(),
         }
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        let is_known = |version: &String| EXEC_API_VERSIONS.contains(&version.as_str());
+        let is_known = |version: &String| Protocol::ALL.iter().any(|one| one.api_version() == version);
         let is_read = |key: &String| self.reads.contains(&Reads::Placements) && is_decision_key(key);
         check(&[
             (

@@ -8,7 +8,10 @@ use std::{
 
 use evidence::{
     LoginOutcome,
-    api::{Cluster, ClusterProfile},
+    api::{
+        Cluster, ClusterProfile,
+        names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC},
+    },
     redact::without_credentials,
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -25,12 +28,6 @@ use crate::{
     subprocess::{Sink, Subprocesses, Tail, with_last_words},
 };
 
-/// The extension that a plugin gets as its configuration.
-const CONFIG: &str = "client.authentication.k8s.io/exec";
-/// The extension with further arguments (KEP-5339 › Passing plugin configuration via extensions).
-const ARGS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-args";
-/// The extension with further variables (the same section).
-const ENVS: &str = "clusterprofiles.multicluster.x-k8s.io/exec/additional-envs";
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 /// The clock skew up to which a credential does not count as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
@@ -121,9 +118,11 @@ impl Call {
         let config = &provider.exec_config;
         let mut args = config.args.clone().unwrap_or_default();
         if provider.args_policy == Some(ArgsPolicy::Append) {
-            let added: Vec<String> = extension(cluster, ARGS, "list of strings")?;
+            let added: Vec<String> = extension(cluster, EXTENSION_ARGS, "list of strings")?;
             if added.iter().any(|argument| argument.contains('\0')) {
-                return Err(format!("its extension {ARGS} has an argument with a NUL in it"));
+                return Err(format!(
+                    "its extension {EXTENSION_ARGS} has an argument with a NUL in it"
+                ));
             }
             args.extend(added);
         }
@@ -133,10 +132,10 @@ impl Call {
         }
         let policy = provider.envs_policy.unwrap_or_default();
         if policy != EnvsPolicy::Ignore {
-            let added: BTreeMap<String, String> = extension(cluster, ENVS, "map of strings")?;
+            let added: BTreeMap<String, String> = extension(cluster, EXTENSION_ENVS, "map of strings")?;
             if !added.iter().all(|(name, value)| is_variable(name, value)) {
                 return Err(format!(
-                    "its extension {ENVS} has a name or value that no environment can have"
+                    "its extension {EXTENSION_ENVS} has a name or value that no environment can have"
                 ));
             }
             for (name, value) in added {
@@ -174,7 +173,7 @@ fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
     let mut spec = json!({"interactive": false});
     if provider.exec_config.provide_cluster_info == Some(true) {
         let mut about = cluster_info(cluster);
-        if let Some(config) = cluster.extensions.iter().find(|one| *one.name == *CONFIG) {
+        if let Some(config) = cluster.extensions.iter().find(|one| *one.name == *EXTENSION_EXEC) {
             about["config"] = config.extension.value();
         }
         spec["cluster"] = about;

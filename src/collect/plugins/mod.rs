@@ -184,7 +184,7 @@ pub struct Plugins {
 
 /// A version of the protocol between client and plugin (`client.authentication.k8s.io`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-enum Protocol {
+pub(crate) enum Protocol {
     /// `v1`
     #[default]
     #[serde(rename = "client.authentication.k8s.io/v1")]
@@ -257,8 +257,10 @@ impl Provider {
 }
 
 impl Protocol {
+    pub const ALL: [Self; 2] = [Self::V1, Self::V1Beta1];
+
     /// The value of `apiVersion`.
-    fn api_version(self) -> &'static str {
+    pub fn api_version(self) -> &'static str {
         match self {
             Protocol::V1 => "client.authentication.k8s.io/v1",
             Protocol::V1Beta1 => "client.authentication.k8s.io/v1beta1",
