@@ -1,7 +1,7 @@
 //! The time that a log covers, and its merge into evidence.
 
 use evidence::{
-    Asked, Evidence, Gap, Kind, Window,
+    Asked, Evidence, Gap, Kind, Request, Window,
     api::{ObjectKind, Role, names},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -120,26 +120,11 @@ pub(super) fn gap(from: Option<Timestamp>, until: Option<Timestamp>, reason: &st
 ///
 /// The log keeps the hub's times; the window has the runner's, so it is moved by the clock skew of the header.
 pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
-    let (mut own_requests, mut own_slice_requests) = (Vec::new(), Vec::new());
-    if evidence.testbed.is_none() {
-        // The suite's own requests judge no implementation. On a testbed the run plays the manager.
-        for (requests, own) in [
-            (&mut log.requests, &mut own_requests),
-            (&mut log.slice_requests, &mut own_slice_requests),
-        ] {
-            own.extend(requests.events.extract_if(.., |request| request.is_the_suites()));
-        }
-    }
     if let Some(window) = evidence.header.window {
         let window = on_the_hubs_clock(window, evidence.header.clock_skew_ms);
-        for events in [
-            &mut log.requests.events,
-            &mut log.slice_requests.events,
-            &mut own_requests,
-            &mut own_slice_requests,
-        ] {
-            events.retain(|request| window.from <= request.at && request.at <= window.until);
-        }
+        let is_within = |request: &Request| window.from <= request.at && request.at <= window.until;
+        log.requests.events.retain(is_within);
+        log.slice_requests.events.retain(is_within);
         log.gaps.retain(|gap| overlaps(gap, window));
         log.gaps.extend(uncovered(&log, window));
         let within = |at: Timestamp| at.clamp(window.from, window.until.max(window.from));
@@ -159,16 +144,17 @@ pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
     let testbed = evidence.testbed.as_ref();
     let is_placement = claim.edition_of(Role::Scheduler).is_some()
         || testbed.is_some_and(|testbed| testbed.consumer.reads_placements());
-    evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
-    evidence.gaps.extend(log.gaps);
-    evidence.requests = Some(log.requests);
+    // The suite's own requests judge no implementation. On a testbed the run plays the manager.
+    let is_own = |request: &mut Request| testbed.is_none() && request.is_the_suites();
+    let own_requests = log.requests.events.extract_if(.., is_own).collect();
+    let own_slice_requests = log.slice_requests.events.extract_if(.., is_own);
+    let own_slice_requests = own_slice_requests.filter(|_| is_placement).collect();
     evidence.own_requests = own_requests;
     evidence.own_slice_requests = own_slice_requests;
-    evidence.slice_requests = Some(log.slice_requests);
-    if !is_placement {
-        evidence.own_slice_requests.clear();
-        evidence.slice_requests = None;
-    }
+    evidence.requests = Some(log.requests);
+    evidence.slice_requests = Some(log.slice_requests).filter(|_| is_placement);
+    evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
+    evidence.gaps.extend(log.gaps);
     evidence.header.asked.insert(Kind::Requests, Asked::Yes);
 }
 

@@ -56,25 +56,16 @@ pub(super) struct Taken {
 }
 
 impl Events {
-    /// Takes a line: an event, or a list of events as a webhook gets them.
+    /// Takes a line.
     pub(super) fn take(&mut self, line: &[u8]) -> Taken {
-        let event = match serde_json::from_slice::<Event<'_>>(line) {
-            Ok(event) => event,
+        match serde_json::from_slice::<Event<'_>>(line) {
+            Ok(event) if event.is_audit() => self.take_event(&event),
+            Ok(event) if is_audit(&event.api_version) => Taken::bad("its kind is not Event"),
             // An API server whose audit log goes to its standard output writes its own there too.
-            Err(_) if is_klog(line) || is_foreign(line) => return Taken::default(),
-            Err(error) => return Taken::bad(&without_values(&error)),
-        };
-        if event.is_audit() {
-            return self.take_event(&event);
+            Ok(_) => Taken::default(),
+            Err(_) if is_klog(line) || is_foreign(line) => Taken::default(),
+            Err(error) => Taken::bad(&without_values(&error)),
         }
-        let mut all = Taken::default();
-        for item in event.items.iter().flatten().filter(|_| event.is_list()) {
-            all.add(match serde_json::from_str::<Event<'_>>(item.get()) {
-                Ok(event) => self.take_event(&event),
-                Err(error) => Taken::bad(&without_values(&error)),
-            });
-        }
-        all
     }
 
     fn take_event(&mut self, event: &Event<'_>) -> Taken {
@@ -116,19 +107,22 @@ impl Events {
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
-        let sent: Value = object(event.request_object);
-        let stored = object::<Head>(event.response_object).metadata;
+        let (sent, stored) = (object(event.request_object), object(event.response_object));
         let nothing = Target::default();
         let target = event.object_ref.as_ref().unwrap_or(&nothing);
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
-        let in_sent = |field: &str| {
-            let text = sent["metadata"][field].as_str();
+        let metadata = |object: &Value, field: &str| {
+            let text = object["metadata"][field].as_str();
             text.unwrap_or_default().to_owned()
         };
-        let names = [part(&target.name), in_sent("name"), part(&stored.name)];
+        let names = [
+            part(&target.name),
+            metadata(&sent, "name"),
+            metadata(&stored, "name"),
+        ];
         let name = names.into_iter().find(|name| !name.is_empty());
         // The reference has the version of an object that was sent; a patch has its own.
-        let versions = [in_sent("resourceVersion"), part(&target.resource_version)];
+        let versions = [metadata(&sent, "resourceVersion"), part(&target.resource_version)];
         let based_on = versions.into_iter().find(|version| !version.is_empty());
         let code = event.response_status.as_ref().and_then(|status| status.code);
         Answered {
@@ -145,7 +139,7 @@ impl Events {
                 code: code.unwrap_or_default(),
                 dry_run: event.is_dry_run(&sent),
                 changed: None,
-                resource_version: stored.resource_version.map(Into::into),
+                resource_version: stored["metadata"]["resourceVersion"].as_str().map(Into::into),
                 body: body::read(&sent, verb, kind),
             },
             based_on: based_on.filter(|version| version != "0"),
@@ -211,14 +205,6 @@ impl Taken {
     pub(super) fn is_foreign(&self) -> bool {
         self.logged.is_none() && self.bad.is_none()
     }
-
-    fn add(&mut self, other: Self) {
-        self.bad = self.bad.take().or(other.bad);
-        self.logged = match (self.logged, other.logged) {
-            (Some(one), Some(other)) => Some(one.with(other)),
-            (one, other) => one.or(other),
-        };
-    }
 }
 
 /// Whether it is a line of the API server's own log, for example `I1120 10:11:12.345678       1 …`.
@@ -240,7 +226,7 @@ fn without_values(error: &serde_json::Error) -> String {
     }
 }
 
-/// One audit event, or a list of events. Most are about other kinds, so their objects stay unparsed.
+/// One audit event. Most are about other kinds, so their objects stay unparsed.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(super) struct Event<'a> {
@@ -264,9 +250,6 @@ pub(super) struct Event<'a> {
     pub response_object: Option<&'a RawValue>,
     pub request_received_timestamp: Option<Timestamp>,
     pub stage_timestamp: Option<Timestamp>,
-    /// The events of a list.
-    #[serde(borrow)]
-    pub items: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -306,22 +289,8 @@ fn is_audit(api_version: &Option<String>) -> bool {
     group.starts_with("audit.k8s.io/")
 }
 
-/// What is asked of an object in an answer, which may be large.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Head {
-    metadata: HeadMetadata,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct HeadMetadata {
-    name: Option<String>,
-    resource_version: Option<String>,
-}
-
-/// An object of an event; the type's default where there is none or it cannot be read.
-fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
+/// An object of an event; null where there is none or it cannot be read.
+fn object(raw: Option<&RawValue>) -> Value {
     raw.and_then(|raw| serde_json::from_str(raw.get()).ok())
         .unwrap_or_default()
 }
@@ -329,10 +298,6 @@ fn object<'a, T: Default + Deserialize<'a>>(raw: Option<&'a RawValue>) -> T {
 impl Event<'_> {
     pub fn is_audit(&self) -> bool {
         is_audit(&self.api_version) && self.kind.as_deref() == Some("Event")
-    }
-
-    pub fn is_list(&self) -> bool {
-        is_audit(&self.api_version) && self.kind.as_deref() == Some("EventList")
     }
 
     /// The kind of the objects that it is about; none if it is about others.

@@ -95,8 +95,6 @@ pub fn read_audit_log(paths: &[PathBuf]) -> Result<AuditLog, RequestsError> {
         for file in files(path).map_err(unread)? {
             match reading.read_file(&file) {
                 Ok(()) => {}
-                // The API server has packed or removed it meanwhile.
-                Err(RequestsError::Read { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {}
                 Err(error @ RequestsError::NoLog { .. }) => reading.notes.push(format!("left out: {error}")),
                 Err(error) => reading.gaps.push(gap(None, None, &error.to_string())),
             }
@@ -129,7 +127,7 @@ fn unread(path: &Path, cause: io::Error) -> RequestsError {
     }
 }
 
-/// The files of a folder, except hidden ones, and packed ones that also exist unpacked: those are being written.
+/// The files of a folder, except hidden ones.
 fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder)? {
@@ -140,9 +138,6 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
         }
     }
     files.sort_unstable();
-    let is_packed = |file: &PathBuf| file.extension().is_some_and(|extension| extension == "gz");
-    let unpacked: Vec<PathBuf> = files.iter().filter(|file| !is_packed(file)).cloned().collect();
-    files.retain(|file| !is_packed(file) || !unpacked.contains(&file.with_extension("")));
     Ok(files)
 }
 

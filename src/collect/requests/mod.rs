@@ -1,9 +1,8 @@
 //! Reads the hub's audit log: who wrote what on profiles, and when.
 //!
-//! The log is that of kube-apiserver's log backend, JSON lines of `audit.k8s.io/v1` Events, or of EventLists as its
-//! webhook backend sends them. Policy level `Metadata` for `clusterprofiles` is enough to count writes; `Request` shows
-//! what was sent, and `RequestResponse` whether it changed anything. Only events of stage `ResponseComplete` count, each
-//! request once.
+//! The log is that of kube-apiserver's log backend, JSON lines of `audit.k8s.io/v1` Events. Policy level `Metadata` for
+//! `clusterprofiles` is enough to count writes; `Request` shows what was sent, and `RequestResponse` whether it changed
+//! anything. Only events of stage `ResponseComplete` count, each request once.
 
 mod body;
 mod changes;

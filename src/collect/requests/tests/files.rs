@@ -71,36 +71,3 @@ fn a_log_that_is_silent_by_itself_may_be_silent_between_its_files() {
     let late = logs.put("3.log", &events(&["00:51:00", "00:55:00"]));
     assert_eq!(read_audit_log(&[old, late]).expect("reads").gaps.len(), 1);
 }
-
-#[test]
-fn lists_of_events_are_read_as_webhooks_get_them() {
-    let logs = Logs::new();
-    let mut items = vec![event("1", "00:00:01", json!({})), tick("00:00:05")];
-    for item in &mut items {
-        // What is in a list does not tell its kind.
-        item.as_object_mut()
-            .expect("an object")
-            .retain(|key, _| !matches!(key.as_str(), "kind" | "apiVersion"));
-    }
-    let list = |items: &[Value]| json!({"kind": "EventList", "apiVersion": "audit.k8s.io/v1", "metadata": {}, "items": items});
-    let whole = logs.put(
-        "lists.log",
-        &[list(&items), list(&[]), event("2", "00:00:09", json!({}))],
-    );
-    let log = read_audit_log(&[whole]).expect("reads");
-    assert_eq!((log.requests.events.len(), &log.gaps[..]), (2, &[][..]));
-    let covers = log.requests.covers;
-    assert_eq!((covers.from, covers.until), (time("00:00:01"), time("00:00:09")));
-
-    items.push(json!({"verb": ["canary"]}));
-    let spoilt = logs.put("spoilt.log", &[tick("00:00:00"), list(&items), tick("00:00:09")]);
-    let log = read_audit_log(&[spoilt]).expect("reads");
-    assert_eq!(log.requests.events.len(), 1);
-    let [gap] = &log.gaps[..] else {
-        panic!("{:?}", log.gaps)
-    };
-    assert!(
-        gap.reason
-            .ends_with("spoilt.log:2 is not an audit event in JSON: a field is not of its type")
-    );
-}
