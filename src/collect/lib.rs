@@ -48,3 +48,13 @@ pub use run::{
 };
 #[cfg(fuzzing)]
 pub use watch::fuzzing;
+
+/// Random bytes of the system, without which there is no TLS either.
+fn random_bytes<const COUNT: usize>() -> [u8; COUNT] {
+    use ring::rand::{SecureRandom as _, SystemRandom};
+    let mut bytes = [0; COUNT];
+    SystemRandom::new()
+        .fill(&mut bytes)
+        .expect("the random source works");
+    bytes
+}

@@ -32,7 +32,6 @@ use evidence::{
     api::{Role, names},
     runs::{RUN_ID_LENGTH, RUN_ID_LETTERS},
 };
-use ring::rand::{SecureRandom, SystemRandom};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -62,7 +61,10 @@ pub(super) use self::{
     session::RunContext,
     writes::{FIELD_MANAGER, Writes, list_labelled},
 };
-use crate::hub::{NO_MUTATIONS, Permissions, places};
+use crate::{
+    hub::{NO_MUTATIONS, Permissions, places},
+    random_bytes,
+};
 
 /// How long the implementation may take to react, unless the driver file says otherwise.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -138,14 +140,8 @@ impl DriverPlan {
 
 /// A new run's id: short, a valid part of a name and of a label's value, and not a word.
 pub fn new_run_id() -> String {
-    let mut random = [0; RUN_ID_LENGTH];
-    SystemRandom::new()
-        .fill(&mut random)
-        .expect("the random source works");
-    random
-        .iter()
-        .map(|byte| char::from(RUN_ID_LETTERS[usize::from(*byte) % RUN_ID_LETTERS.len()]))
-        .collect()
+    let letter = |byte: u8| char::from(RUN_ID_LETTERS[usize::from(byte) % RUN_ID_LETTERS.len()]);
+    random_bytes::<RUN_ID_LENGTH>().into_iter().map(letter).collect()
 }
 
 /// The actions that the run can do for these roles, and why it cannot do the others.

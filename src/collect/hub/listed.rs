@@ -1,12 +1,12 @@
 //! Lists the Namespaces, and the Secrets of consumers, of which digests are kept instead of values.
 
 use evidence::{Digester, Namespace, Secret, UnlabelledSecret, Unreadable, api::names, lenient};
-use ring::rand::{SecureRandom, SystemRandom};
 use serde_json::Value;
 
 use super::permissions::Permissions;
 use crate::{
     connect::{Failure, TimedClient, get, in_namespace, segment},
+    random_bytes,
     watch::{fold_list, list},
 };
 
@@ -125,9 +125,5 @@ pub(crate) async fn unlabelled_secrets(
 /// # Panics
 /// When the system gives no random bytes, without which there is no TLS either.
 pub fn new_digester() -> Digester {
-    let mut key = [0; 32];
-    SystemRandom::new()
-        .fill(&mut key)
-        .expect("the system gives random bytes");
-    Digester::new(key)
+    Digester::new(random_bytes())
 }

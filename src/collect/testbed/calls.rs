@@ -166,11 +166,8 @@ impl Calls {
 
     /// Sets what the plugin does for a member, and how long it hangs.
     pub(super) fn set_plugin(&self, member: String, behavior: PluginBehavior, hang: Duration) {
-        self.state
-            .lock()
-            .credentials
-            .behaviors
-            .insert(member, (behavior, hang));
+        let behaviors = &mut self.state.lock().credentials.behaviors;
+        behaviors.insert(member, (behavior, hang));
     }
 
     pub(super) fn reset_plugin(&self) {
@@ -306,14 +303,11 @@ impl CallsState {
 
     /// The member of a cluster: by its server, and if several are behind one, by the server name or the plugin's configuration.
     fn member_of(&self, cluster: &PluginCluster) -> Option<String> {
-        let mut addresses = self.at(&cluster.server);
-        let first = addresses.next()?;
-        if addresses.next().is_none() {
-            return Some(first.member.clone());
-        }
+        let addresses: Vec<&MemberAddress> = self.at(&cluster.server).collect();
         let config = cluster.config.as_ref().map(Json::value).unwrap_or_default();
-        let address = self.at(&cluster.server).find(|address| {
-            address.server_name == cluster.tls_server_name || config["member"] == *address.member
+        let address = addresses.iter().find(|address| {
+            let is_named = address.server_name == cluster.tls_server_name;
+            addresses.len() == 1 || is_named || config["member"] == *address.member
         });
         address.map(|address| address.member.clone())
     }

@@ -2,15 +2,12 @@
 //!
 //! The first slice of the decision names each profile that the consumer selects, so that all scenarios apply to it.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use evidence::{
     ObjectKey, ObjectRef, Published,
     api::{
-        ClusterProfileReference, ObjectKind, PlacementDecision,
+        ClusterProfileReference, PlacementDecision,
         names::{LABEL_DECISION_INDEX, LABEL_DECISION_KEY, LABEL_PLACEMENT_KEY},
     },
 };
@@ -18,11 +15,6 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{player::Player, publish::PublishedProfile, scenarios::DecisionId};
-
-const KIND: ObjectKind = ObjectKind::PlacementDecision;
-
-/// The slices on the hub.
-pub(super) type Slices = BTreeMap<ObjectKey, (ObjectRef, PlacementDecision)>;
 
 impl Player<'_> {
     fn decision(&self, id: DecisionId) -> Option<(String, String)> {
@@ -108,7 +100,7 @@ impl Player<'_> {
         let before = self.decided_profiles();
         let sent = self.context.now();
         let written = match self.slices.get(&key) {
-            Some((object, _)) => self.writes.decide(object, &decisions).await,
+            Some(slice) => self.writes.decide(&ObjectRef::from(slice), &decisions).await,
             None => {
                 let labels = [
                     (LABEL_DECISION_KEY, decision.clone()),
@@ -130,11 +122,10 @@ impl Player<'_> {
                 return false;
             }
         };
-        let object = ObjectRef::of_value(&stored, KIND.name());
         let Ok(slice) = serde_json::from_value::<PlacementDecision>(stored) else {
             return false;
         };
-        self.slices.insert(key.clone(), (object, slice.clone()));
+        self.slices.insert(key.clone(), slice.clone());
         self.record(key, sent, Published::Slice(Box::new(slice)));
         self.change_decided(&before, sent);
         true
@@ -145,11 +136,12 @@ impl Player<'_> {
         let Some((namespace, decision)) = self.decision(DecisionId::Own) else {
             return;
         };
-        let is_own = |(_, slice): &&(ObjectRef, PlacementDecision)| {
+        let is_own = |slice: &&PlacementDecision| {
             *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
         };
-        let own: Vec<_> = self.slices.values().filter(is_own).cloned().collect();
-        for (object, _) in own {
+        let own = self.slices.values().filter(is_own);
+        let own: Vec<ObjectRef> = own.map(ObjectRef::from).collect();
+        for object in own {
             let before = self.decided_profiles();
             let sent = self.context.now();
             if self.delete_object(&object).await {
@@ -161,7 +153,7 @@ impl Player<'_> {
 
     /// The profiles that the slices name which the consumer reads.
     fn decided_profiles(&self) -> BTreeSet<ObjectKey> {
-        let slices = self.slices.values().map(|(_, slice)| slice);
+        let slices = self.slices.values();
         let read = slices.filter(|slice| self.plan.claims.reads_slice(slice));
         let references = read.flat_map(PlacementDecision::references);
         references

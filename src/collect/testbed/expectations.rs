@@ -32,7 +32,7 @@ impl Player<'_> {
         Some(Expectation {
             rule: row.rule.clone(),
             profile: profile.key(),
-            member: profile.member.clone(),
+            member: self.name(&row.profile),
             url: profile.url(row.address).unwrap_or_default(),
             expect: self.expected(row, profile)?,
             from,

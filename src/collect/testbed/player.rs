@@ -5,13 +5,14 @@ use std::{
     time::Duration,
 };
 
-use evidence::{ConsumerSpec, DriverAction, Evidence, Gap, HookCall, Kind, ObjectKey, ScenarioRun, Testbed};
+use evidence::{
+    DriverAction, Evidence, Gap, HookCall, Kind, ObjectKey, ScenarioRun, Testbed, api::PlacementDecision,
+};
 use jiff::Timestamp;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     TestbedPlan,
-    decisions::Slices,
     mentions::read_mentions,
     publish::PublishedProfile,
     scenarios::{Need, ProfileTemplate, TestbedScenario, TestbedStep, Wait, scenarios},
@@ -83,7 +84,8 @@ pub(super) struct Player<'a> {
     pub testbed: Testbed,
     /// By key: the last one of each.
     pub profiles: BTreeMap<String, PublishedProfile>,
-    pub slices: Slices,
+    /// The slices on the hub.
+    pub slices: BTreeMap<ObjectKey, PlacementDecision>,
     /// What the first slice of the decision names, in order of publication.
     pub decided: Vec<ObjectKey>,
     pub missing_namespaces: BTreeSet<String>,
@@ -98,14 +100,11 @@ impl<'a> Player<'a> {
             plan,
             testbed: Testbed {
                 run: plan.run.clone(),
-                consumer: ConsumerSpec {
-                    outputs: plan.outputs.iter().map(|place| place.reader()).collect(),
-                    ..plan.claims.clone()
-                },
+                consumer: plan.claims.clone(),
                 ..Testbed::default()
             },
             profiles: BTreeMap::new(),
-            slices: Slices::default(),
+            slices: BTreeMap::new(),
             decided: Vec::new(),
             missing_namespaces: BTreeSet::new(),
             unread: None,

@@ -13,7 +13,6 @@ use std::{
 
 use evidence::{MemberCredential, PluginAnswer};
 use jiff::{SignedDuration, Timestamp};
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::{
@@ -24,7 +23,7 @@ use tokio::{
 };
 
 use super::{Calls, scenarios::PluginBehavior};
-use crate::driver::replace_private_file;
+use crate::{driver::replace_private_file, plugins::Protocol, random_bytes};
 
 /// The prefix of tokens, by which they are found in texts.
 pub(super) const TOKEN_PREFIX: &str = "cpt-";
@@ -32,8 +31,6 @@ pub(super) const TOKEN_LENGTH: usize = TOKEN_PREFIX.len() + 2 * RANDOM_BYTES;
 const RANDOM_BYTES: usize = 24;
 /// How long a credential is valid by default, in seconds.
 const LIFETIME: u32 = 600;
-/// The version in which the plugin answers if the consumer names none.
-const API_VERSION: &str = "client.authentication.k8s.io/v1";
 const GARBAGE: &str = "this is not a credential";
 const ADDRESS: &str = "127.0.0.1";
 /// The most bytes of a message. An environment variable has fewer.
@@ -70,15 +67,8 @@ pub enum PluginReply {
 pub(super) struct Credentials {
     /// By member: what the plugin does, and how long it hangs.
     pub(super) behaviors: HashMap<String, (PluginBehavior, Duration)>,
-    /// By token.
-    issued: HashMap<String, IssuedCredential>,
-}
-
-#[derive(Clone, Debug)]
-struct IssuedCredential {
-    member: String,
-    serial: u64,
-    expires: Timestamp,
+    /// By token: the credential, and when it expires.
+    issued: HashMap<String, (MemberCredential, Timestamp)>,
 }
 
 impl Credentials {
@@ -106,19 +96,18 @@ impl Credentials {
         let serial = self.issued.len() as u64 + 1;
         let token = format!("{TOKEN_PREFIX}{}", random_text());
         let credential = json!({
-            "apiVersion": api_version.unwrap_or(API_VERSION),
+            "apiVersion": api_version.unwrap_or(Protocol::default().api_version()),
             "kind": "ExecCredential",
             "status": {
                 "token": token,
                 "expirationTimestamp": expires.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             },
         });
-        let issued = IssuedCredential {
+        let issued = MemberCredential::Of {
             member: member.clone(),
             serial,
-            expires,
         };
-        self.issued.insert(token, issued);
+        self.issued.insert(token, (issued, expires));
         let answer = PluginAnswer::Credential {
             member,
             serial,
@@ -133,23 +122,14 @@ impl Credentials {
             return (MemberCredential::None, false);
         };
         match self.issued.get(token) {
-            Some(issued) => {
-                let credential = MemberCredential::Of {
-                    member: issued.member.clone(),
-                    serial: issued.serial,
-                };
-                (credential, issued.expires <= at)
-            }
+            Some((issued, expires)) => (issued.clone(), *expires <= at),
             None => (MemberCredential::Unknown, false),
         }
     }
 }
 
 fn random_text() -> String {
-    let mut random = [0; RANDOM_BYTES];
-    SystemRandom::new()
-        .fill(&mut random)
-        .expect("the random source works");
+    let random: [u8; RANDOM_BYTES] = random_bytes();
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

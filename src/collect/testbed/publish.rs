@@ -36,8 +36,6 @@ pub fn is_profile_variable(variable: &str) -> bool {
 
 pub(super) struct PublishedProfile {
     pub template: ProfileTemplate,
-    /// The name of its member.
-    pub member: String,
     /// The profile as the API server stored it last.
     pub stored: Value,
     /// By letter. The authority is the one that the profile names.
@@ -213,7 +211,6 @@ impl Player<'_> {
         let previous = self.profiles.get(key);
         let profile = PublishedProfile {
             template: template.clone(),
-            member: self.name(key),
             stored,
             addresses: BTreeMap::new(),
             previous_url: previous.and_then(|profile| profile.url(Letter::A)),

@@ -10,11 +10,7 @@ mod outputs;
 mod placements;
 mod selection;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use collect::{
     clock::Clock,
@@ -23,7 +19,7 @@ use collect::{
 };
 use connect::{API_VERSION, Access, Connector};
 use controller::Controller;
-use evidence::{ConsumerSpec, DriverAction, Reads, api::Role};
+use evidence::{ConsumerSpec, DriverAction, OutputReader, Reads, api::Role};
 use futures::future::try_join_all;
 use outputs::Lines;
 use tokio::time::sleep;
@@ -123,7 +119,7 @@ impl Consumer {
                 actions_conflict: !self.world.habits.acts_on_duplicates,
                 gates_on_health: !self.world.habits.calls_unhealthy,
                 rolls_out: self.world.habits.rolls_out,
-                outputs: BTreeSet::new(),
+                outputs: [OutputReader::Argocd].into(),
             },
             unselected: Some(UNSELECTED.to_owned()),
             outputs: vec![OutputPlace::Argocd {
