@@ -4,7 +4,6 @@ use std::{
     io::{self, Write as _},
     mem,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
@@ -211,7 +210,7 @@ pub struct Commands {
     /// Has the kubeconfigs for hooks; only this user may read it. Removed even if this process is killed.
     folder: TempDir,
     subprocesses: Subprocesses,
-    secrets: Mutex<Arc<Vec<String>>>,
+    secrets: Mutex<Vec<String>>,
     grace: Duration,
 }
 
@@ -230,7 +229,7 @@ impl Commands {
         let commands = Self {
             run: run.to_owned(),
             subprocesses,
-            secrets: Mutex::new(Arc::new(secret_values(&file))),
+            secrets: Mutex::new(secret_values(&file)),
             grace: GRACE,
             folder,
             file,
@@ -252,10 +251,9 @@ impl Commands {
 
     fn hide(&self, kubeconfig: &str) {
         let mut secrets = self.secrets.lock();
-        let known = credentials_in(kubeconfig);
-        if known.iter().any(|secret| !secrets.contains(secret)) {
-            Arc::make_mut(&mut secrets).extend(known);
-        }
+        let mut new = credentials_in(kubeconfig);
+        new.retain(|secret| !secrets.contains(secret));
+        secrets.extend(new);
     }
 
     /// The variables of a hook; a variable without a value must not be set.
@@ -295,7 +293,7 @@ impl Commands {
     async fn run(&self, call: &Call<'_>, hook: &[String], stop: CancellationToken) -> io::Result<Called> {
         let command = self.command(hook, call)?;
         // After the variables, which add the member's credentials.
-        let tail = Mutex::new(Tail::without(Arc::clone(&self.secrets.lock())));
+        let tail = Mutex::new(Tail::without(self.secrets.lock().clone()));
         let subprocess = Subprocess {
             command,
             is_interactive: false,
@@ -345,7 +343,8 @@ fn failure(end: &End, output: &str) -> Option<String> {
     Some(with_last_words(reason, &last))
 }
 
-/// The values that the driver file gives to hooks under names of secrets.
+/// The values that the driver file gives to hooks under names of secrets. More words count than in a kubeconfig, whose secrets
+/// are replaced in what rules compare.
 fn secret_values(file: &DriverFile) -> Vec<String> {
     let is_secret = |name: &str| {
         let name = name.to_lowercase();

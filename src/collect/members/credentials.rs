@@ -46,8 +46,8 @@ pub(super) enum AccessSource {
     Config(Box<Config>),
     Secret {
         secret: ObjectRef,
-        /// Its kubeconfig, or why it holds none.
-        kubeconfig: Result<Arc<Hidden>, String>,
+        /// Where its kubeconfig leads, or why that cannot be used.
+        config: Result<Box<Config>, String>,
     },
     Plugin(Arc<Request>),
 }
@@ -101,15 +101,15 @@ impl MemberWay {
             name: label(names::LABEL_SECRET_PROFILE)?,
         };
         let secret = ObjectRef::of_value(&object.0, "Secret");
-        let kubeconfig = match kubeconfig_in_clear(&object.0) {
-            Some(Ok(kubeconfig)) => Ok(Arc::new(Hidden(kubeconfig))),
+        let config = match kubeconfig_in_clear(&object.0) {
+            Some(Ok(kubeconfig)) => config_of_secret(&Hidden(kubeconfig)).map(Box::new),
             Some(Err(error)) => Err(format!("the Secret holds no kubeconfig: {error}")),
             None => Err(format!("the Secret has no data key {}", names::SECRET_CONFIG_KEY)),
         };
         Some(Self {
             profile,
             description: describe_source(&LoginWith::Secret(secret.clone())),
-            source: AccessSource::Secret { secret, kubeconfig },
+            source: AccessSource::Secret { secret, config },
         })
     }
 
@@ -154,11 +154,9 @@ impl MemberWay {
         let member = match &self.source {
             AccessSource::Client(client) => Ok(Asker::new(client.clone(), Clean::default())),
             AccessSource::Config(config) => open_kubeconfig(config, dial).await,
-            AccessSource::Secret { kubeconfig, .. } => kubeconfig
-                .as_deref()
-                .map_err(Clone::clone)
-                .and_then(config_of_secret)
-                .and_then(|config| connect(config, &**dial)),
+            AccessSource::Secret { config, .. } => {
+                config.clone().and_then(|config| connect(*config, &**dial))
+            }
             AccessSource::Plugin(request) => return open_by_plugin(request, &**dial, clock).await,
         };
         member.map_err(|reason| LoginOutcome::NoCredential { reason })

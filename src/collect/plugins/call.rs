@@ -225,7 +225,7 @@ impl Processes {
         // It finds the runner's environment, as with any client.
         let mut command = Command::new(&call.command);
         command.args(&call.args).envs(&call.env);
-        let said = Mutex::new(Tail::without(Arc::new(secrets(call))));
+        let said = Mutex::new(Tail::without(secrets(call)));
         let subprocesses = self.subprocesses.get_or_init(Subprocesses::new);
         let ended = run_plugin(subprocesses, command, false, Sink::Tail(&said), self.patience).await;
         let (end, printed) = match ended {

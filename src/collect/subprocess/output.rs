@@ -1,6 +1,6 @@
 //! The output of a subprocess: whole, or its end without credentials.
 
-use std::{collections::VecDeque, process::Stdio, sync::Arc};
+use std::{collections::VecDeque, process::Stdio};
 
 use evidence::{ObjectKey, redact::without_credentials};
 use parking_lot::Mutex;
@@ -78,7 +78,7 @@ impl Sink<'_> {
 /// The end of what was printed so far. Lines go in one by one, so that none is cut within a credential.
 #[derive(Default)]
 pub(crate) struct Tail {
-    secrets: Arc<Vec<String>>,
+    secrets: Vec<String>,
     lines: VecDeque<String>,
     size: usize,
     /// Whether the lines belong to a private key.
@@ -106,7 +106,7 @@ impl Printed {
 
 impl Tail {
     /// An empty tail that redacts these secrets.
-    pub fn without(secrets: Arc<Vec<String>>) -> Self {
+    pub fn without(secrets: Vec<String>) -> Self {
         Self {
             secrets,
             ..Self::default()
@@ -157,7 +157,7 @@ mod tests {
 
     fn kept(text: &str) -> String {
         let secrets = vec!["CANARY-token".to_owned()];
-        let tail = Mutex::new(Tail::without(Arc::new(secrets)));
+        let tail = Mutex::new(Tail::without(secrets));
         let reading = Sink::Tail(&tail).read(Some(text.as_bytes()));
         futures::executor::block_on(reading).expect("it is not too large");
         tail.into_inner().finish()
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn the_last_named_object_of_each_kind_counts() {
         let read = |text: &str| {
-            let tail = Mutex::new(Tail::without(Arc::new(vec!["CANARY".to_owned()])));
+            let tail = Mutex::new(Tail::without(vec!["CANARY".to_owned()]));
             let reading = Sink::Tail(&tail).read(Some(text.as_bytes()));
             futures::executor::block_on(reading).expect("it is not too large");
             let Printed { profile, decision } = tail.into_inner().printed;

@@ -29,7 +29,7 @@ impl Player<'_> {
 
     /// Deletes a profile, and waits until it is gone unless the consumer is stopped.
     pub(super) async fn delete(&mut self, key: &str) {
-        self.close_expectations(key);
+        self.close_expectations(key, self.context.now());
         self.close_rivals(key);
         let Some(object) = self.profiles.get(key).map(|profile| profile.object()) else {
             return;
@@ -143,10 +143,8 @@ impl Player<'_> {
         let (client, target) = (self.context.client, self.context.target);
         let mut profiles = Vec::new();
         for namespace in self.plan.namespaces() {
-            if !self.missing_namespaces.contains(&namespace) {
-                let run = Some(&*self.plan.run);
-                profiles.extend(list_labelled(client, target, PROFILE, &namespace, run).await?);
-            }
+            let run = Some(&*self.plan.run);
+            profiles.extend(list_labelled(client, target, PROFILE, &namespace, run).await?);
         }
         Ok(profiles)
     }

@@ -171,7 +171,7 @@ impl Player<'_> {
         let changed = profiles.filter(|(_, profile)| is_changed(profile));
         let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
         for key in keys {
-            self.close_expectations_at(&key, sent);
+            self.close_expectations(&key, sent);
             if let Some(profile) = self.profiles.get_mut(&key) {
                 profile.changed_at = answered;
             }

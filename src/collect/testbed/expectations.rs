@@ -81,12 +81,8 @@ impl Player<'_> {
         expectations.filter(move |one| one.until == OPEN && Some(&one.profile) == profile.as_ref())
     }
 
-    /// Ends the periods of a profile: the next write changes what the consumer should do with it.
-    pub(super) fn close_expectations(&mut self, key: &str) {
-        self.close_expectations_at(key, self.context.now());
-    }
-
-    pub(super) fn close_expectations_at(&mut self, key: &str, at: Timestamp) {
+    /// Ends the periods of a profile: a write changes what the consumer should do with it.
+    pub(super) fn close_expectations(&mut self, key: &str, at: Timestamp) {
         self.open_on(key).for_each(|expectation| expectation.until = at);
     }
 
@@ -106,7 +102,10 @@ impl Player<'_> {
         let rivals = self.profiles.iter();
         let rivals = rivals.filter(|(_, profile)| identity(profile).as_ref() == Some(&own));
         let rivals: Vec<String> = rivals.map(|(key, _)| key.clone()).collect();
-        rivals.iter().for_each(|rival| self.close_expectations(rival));
+        let now = self.context.now();
+        rivals
+            .iter()
+            .for_each(|rival| self.close_expectations(rival, now));
     }
 
     /// Voids the open expectations on a profile that another client has changed.

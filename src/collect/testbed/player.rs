@@ -177,8 +177,8 @@ impl<'a> Player<'a> {
         });
         if let Some(called_at) = called_at {
             let settle = self.settle();
-            self.pause_until(later(called_at, settle * times.min(1))).await;
-            self.pause_until(later(from, settle * times)).await;
+            let end = later(called_at, settle * times.min(1)).max(later(from, settle * times));
+            self.pause_until(end).await;
         }
         self.read_outputs().await;
         let until = self.context.now();

@@ -313,7 +313,7 @@ impl Player<'_> {
             self.warn(&format!("cannot open an address of the member {key}: {error}"));
             return None;
         }
-        self.close_expectations(key);
+        self.close_expectations(key, self.context.now());
         self.write_status(key).await?;
         self.profiles.get_mut(key)?.changed_at = self.context.clock.now();
         Some(())
