@@ -7,7 +7,7 @@ use std::{
 };
 
 use evidence::{
-    Gap, Request, Window,
+    Gap, Request,
     api::{ObjectKind, names},
     leak::{Grade, leaks_in_text},
     redact::without_credentials,
@@ -47,31 +47,32 @@ pub(super) struct Events {
     pub(super) readers: HashSet<Arc<str>>,
 }
 
-#[derive(Default)]
-pub(super) struct Taken {
-    /// When its events were logged.
-    pub(super) logged: Option<Window>,
-    /// What is wrong with it, so that an event is lost.
-    pub(super) bad: Option<String>,
+/// What a line of the log is.
+pub(super) enum LogLine {
+    /// An event that was logged then.
+    Event(Timestamp),
+    /// An event that is lost, and why.
+    Broken(String),
+    /// A line of another log.
+    Other,
 }
 
 impl Events {
-    /// Takes a line.
-    pub(super) fn take(&mut self, line: &[u8]) -> Taken {
+    pub(super) fn read_line(&mut self, line: &[u8]) -> LogLine {
         match serde_json::from_slice::<Event<'_>>(line) {
-            Ok(event) if event.is_audit() => self.take_event(&event),
-            Ok(event) if is_audit(&event.api_version) => Taken::bad("its kind is not Event"),
+            Ok(event) if event.is_audit() => self.read_event(&event),
+            Ok(event) if is_audit(&event.api_version) => LogLine::Broken("its kind is not Event".to_owned()),
             // An API server whose audit log goes to its standard output writes its own there too.
-            Ok(_) => Taken::default(),
-            Err(_) if is_klog(line) || is_foreign(line) => Taken::default(),
-            Err(error) => Taken::bad(&without_values(&error)),
+            Ok(_) => LogLine::Other,
+            Err(_) if is_klog(line) || is_foreign(line) => LogLine::Other,
+            Err(error) => LogLine::Broken(without_values(&error)),
         }
     }
 
-    fn take_event(&mut self, event: &Event<'_>) -> Taken {
+    fn read_event(&mut self, event: &Event<'_>) -> LogLine {
         // Not the time of the request: a watch may have been open for long before the log begins.
         let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
-            return Taken::bad("it has no stageTimestamp");
+            return LogLine::Broken("it has no stageTimestamp".to_owned());
         };
         if let Some(kind) = event.kind() {
             self.known.insert(kind);
@@ -96,13 +97,7 @@ impl Events {
                 _ => {}
             }
         }
-        Taken {
-            logged: Some(Window {
-                from: logged,
-                until: logged,
-            }),
-            bad: None,
-        }
+        LogLine::Event(logged)
     }
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
@@ -190,20 +185,6 @@ fn without_tokens(name: &str) -> Cow<'_, str> {
         without_credentials(name)
     } else {
         name.into()
-    }
-}
-
-impl Taken {
-    pub(super) fn bad(message: &str) -> Self {
-        Self {
-            logged: None,
-            bad: Some(message.to_owned()),
-        }
-    }
-
-    /// Whether the line belongs to something else.
-    pub(super) fn is_foreign(&self) -> bool {
-        self.logged.is_none() && self.bad.is_none()
     }
 }
 

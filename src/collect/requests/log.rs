@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 
 use super::{
     coverage::{End, Silences, Span, gap, holes},
-    events::Events,
+    events::{Events, LogLine},
 };
 
 /// The longest line, in bytes. A log with the bodies of lists has lines as long as the lists.
@@ -193,29 +193,31 @@ impl Reading {
             if line.trim_ascii().is_empty() {
                 continue;
             }
-            let taken = self.events.take(&line);
-            if let (Some(message), false) = (&taken.bad, is_ended) {
-                self.notes.push(format!(
-                    "the last line of {path} is not finished and left out: {message}"
-                ));
-                end = End::HalfLine;
-                break;
-            }
-            if let Some(logged) = taken.logged {
-                let until = covers.map(|covers| covers.until);
-                if let Some(reason) = bad.take() {
-                    note_gap(&mut gaps, gap(until, Some(logged.from), &reason));
+            match self.events.read_line(&line) {
+                LogLine::Event(at) => {
+                    let until = covers.map(|covers| covers.until);
+                    if let Some(reason) = bad.take() {
+                        note_gap(&mut gaps, gap(until, Some(at), &reason));
+                    }
+                    if let Some(until) = until {
+                        self.silences.note(at.duration_since(until));
+                    }
+                    let event = Window { from: at, until: at };
+                    covers = Some(covers.map_or(event, |covers| covers.with(event)));
                 }
-                if let Some(until) = until {
-                    self.silences.note(logged.from.duration_since(until));
+                LogLine::Broken(message) if !is_ended => {
+                    self.notes.push(format!(
+                        "the last line of {path} is not finished and left out: {message}"
+                    ));
+                    end = End::HalfLine;
+                    break;
                 }
-                covers = Some(covers.map_or(logged, |covers| covers.with(logged)));
-            }
-            foreign += usize::from(taken.is_foreign());
-            if let Some(message) = taken.bad {
-                bad.get_or_insert_with(|| {
-                    format!("{path}:{number} is not an audit event in JSON: {message}")
-                });
+                LogLine::Broken(message) => {
+                    bad.get_or_insert_with(|| {
+                        format!("{path}:{number} is not an audit event in JSON: {message}")
+                    });
+                }
+                LogLine::Other => foreign += 1,
             }
             if covers.is_none() && number >= LEAD {
                 break;
