@@ -64,7 +64,7 @@ impl<'e, T: Tracked> Build<'e, T> {
         let mut all = self.arrivals.all.iter();
         let listed = all.rfind(|arrival| arrival.is_listed && !is_group);
         let last_write = listed.and_then(|listed| self.arrivals.last_write(listed));
-        self.set_end(window.until.as_microsecond());
+        self.set_end(window.until.as_microsecond(), is_group);
         let end = self.timeline.end;
         let mut arrivals = std::mem::take(&mut self.arrivals.all);
         arrivals.retain(|arrival| !arrival.is_later || self.timeline.window_end.is_some());
@@ -97,8 +97,9 @@ impl<'e, T: Tracked> Build<'e, T> {
         self.timeline
     }
 
-    /// The run watched on after the window if it waited for all objects that existed when the window ended.
-    fn set_end(&mut self, window_end: Micros) {
+    /// The run watched on after the window if it waited for all objects that existed when the window ended. Of a group, a gap at
+    /// the end of the window may hide others.
+    fn set_end(&mut self, window_end: Micros, is_group: bool) {
         self.timeline.end = window_end;
         let Some(settled) = self.evidence.header.settled else {
             return;
@@ -110,7 +111,8 @@ impl<'e, T: Tracked> Build<'e, T> {
             exists[arrival.slot] = arrival.version.is_some();
         }
         let mut in_the_end = names.iter().zip(exists);
-        let is_any_missed = in_the_end.any(|(name, exists)| exists && !was_awaited(name));
+        let is_any_hidden = is_group && self.gaps.before(window_end.saturating_add(1)).is_some();
+        let is_any_missed = is_any_hidden || in_the_end.any(|(name, exists)| exists && !was_awaited(name));
         let until = settled.until.as_microsecond();
         if until > window_end && names.iter().any(was_awaited) && !is_any_missed {
             self.timeline.end = until;
