@@ -20,11 +20,13 @@ import (
 const (
 	// Version is the version of the suite that this package runs.
 	Version = "0.1.0"
-	// BinaryVariable names the suite's binary. By default it is searched on PATH.
+	// BinaryVariable names the suite's binary, as [Options.Binary] does.
 	BinaryVariable = "CLUSTERPROFILE_CONFORMANCE_BINARY"
+	// ArtifactsVariable names the folder for reports and evidence, as [Options.Artifacts] does.
+	ArtifactsVariable = "CLUSTERPROFILE_CONFORMANCE_ARTIFACTS"
 
 	program = "clusterprofile-conformance"
-	// The time before the deadline of a test in which the suite judges what it saw and writes its reports.
+	// The time before a deadline in which the suite judges what it saw and writes its reports.
 	reserve = 15 * time.Second
 )
 
@@ -37,7 +39,10 @@ type Options struct {
 	// Further arguments of `clusterprofile-conformance run`, for example "--cluster-manager=hangar" or "identity/". The
 	// package itself sets --kubeconfig, --context, --json, --html, --report and --record.
 	Args []string
-	// The folder for reports and evidence. By default, [Run] makes them artifacts of the test, and [Judge] keeps none.
+	// The suite's binary. By default that of $CLUSTERPROFILE_CONFORMANCE_BINARY, then clusterprofile-conformance on PATH.
+	Binary string
+	// The folder for reports and evidence, by default that of $CLUSTERPROFILE_CONFORMANCE_ARTIFACTS. In it, [Run] makes a
+	// folder for each test.
 	Artifacts string
 	// Accepts a run without a failure in which a MUST rule was inconclusive, or none could be judged.
 	AllowInconclusive bool
@@ -55,7 +60,9 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 	if options.Log == nil {
 		options.Log = t.Output()
 	}
-	if options.Artifacts == "" {
+	if options.Artifacts = cmp.Or(options.Artifacts, os.Getenv(ArtifactsVariable)); options.Artifacts != "" {
+		options.Artifacts = filepath.Join(options.Artifacts, filepath.FromSlash(t.Name()))
+	} else {
 		options.Artifacts = t.ArtifactDir()
 	}
 	if testing.Short() {
@@ -63,8 +70,7 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 	}
 	ctx := t.Context()
 	if deadline, ok := t.Deadline(); ok {
-		early := min(reserve, time.Until(deadline)/2)
-		limited, cancel := context.WithDeadline(ctx, deadline.Add(-early))
+		limited, cancel := context.WithDeadline(ctx, deadline)
 		defer cancel()
 		ctx = limited
 	}
@@ -76,12 +82,14 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 		t.Run(verdict.Rule, func(t *testing.T) {
 			t.Helper()
 			switch verdict.Outcome {
+			case Fail:
+				t.Error(verdict.String())
 			case Pass, Warn:
 				t.Log(verdict.String())
 			case Waived, Inconclusive, NotApplicable, Skipped:
 				t.Skip(verdict.String())
 			default:
-				t.Error(verdict.String())
+				t.Errorf("%s: unknown verdict %q", verdict.Rule, verdict.Outcome)
 			}
 		})
 	}
@@ -91,7 +99,7 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 	if err != nil && !isAccepted && !isShown {
 		t.Error(err)
 	}
-	t.Logf("reports and evidence: %s (go test -artifacts keeps them)", options.Artifacts)
+	t.Logf("reports and evidence: %s (kept with go test -artifacts, or with $%s)", options.Artifacts, ArtifactsVariable)
 	return report
 }
 
@@ -99,11 +107,11 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 // conforms. It returns an error if there is no verdict: rest.Config cannot be passed on, the binary is missing or has
 // another version, or the suite could not run.
 //
-// When the context ends, the suite judges and reports what it saw, for which it has 12 s.
+// When the context ends, the suite judges and reports what it saw; if the context has a deadline, 15 s before.
 func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, error) {
-	binary, err := exec.LookPath(cmp.Or(os.Getenv(BinaryVariable), program))
+	binary, err := exec.LookPath(cmp.Or(options.Binary, os.Getenv(BinaryVariable), program))
 	if err != nil {
-		return nil, fmt.Errorf("install %s %s, or name its binary by $%s: %w", program, Version, BinaryVariable, err)
+		return nil, fmt.Errorf("install %s %s, or name the binary by Options.Binary or $%s: %w", program, Version, BinaryVariable, err)
 	}
 	// The kubeconfig holds credentials, so it is not an artifact.
 	private, err := os.MkdirTemp("", program+"-")
@@ -116,43 +124,42 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if err != nil {
 		return nil, err
 	}
-	folder := cmp.Or(options.Artifacts, private)
-	if err := os.MkdirAll(folder, 0o755); err != nil {
+	folder := cmp.Or(options.Artifacts, os.Getenv(ArtifactsVariable))
+	files := cmp.Or(folder, private)
+	if err := os.MkdirAll(files, 0o755); err != nil {
 		return nil, err
 	}
-	jsonReport := filepath.Join(folder, "report.json")
-	// The report of an earlier run must not pass for this run's.
-	if err := os.Remove(jsonReport); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, err
-	}
-	arguments := []string{
-		"run", "--kubeconfig=" + kubeconfig,
-		// Without it, a configuration file or the environment could choose a context that this kubeconfig lacks.
-		"--context=" + hubContext,
-		"--json=" + jsonReport,
-		"--html=" + filepath.Join(folder, "report.html"),
-		"--report=" + filepath.Join(folder, "report.yaml"),
-		"--record=" + filepath.Join(folder, "evidence.jsonl.zst"),
+	// Without --context, a configuration file or the environment could choose a context that this kubeconfig lacks.
+	arguments := []string{"run", "--kubeconfig=" + kubeconfig, "--context=" + hubContext}
+	for _, output := range []struct{ flag, name string }{
+		{"--json", "report.json"}, {"--html", "report.html"}, {"--report", "report.yaml"}, {"--record", "evidence.jsonl.zst"},
+	} {
+		path := filepath.Join(files, output.name)
+		// The files of an earlier run must not pass for this run's.
+		if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, err
+		}
+		arguments = append(arguments, output.flag+"="+path)
 	}
 	if options.Observe != 0 {
 		arguments = append(arguments, "--observe="+max(options.Observe, 0).String())
 	}
-	command := exec.CommandContext(ctx, binary, append(arguments, options.Args...)...)
-	command.Env = append(os.Environ(), "NO_COLOR=1")
-	if !hasProxy {
-		// The suite would take HTTPS_PROXY for every hub, also for one on this machine.
-		command.Env = append(command.Env, "NO_PROXY=*")
+	code, stderr, err := start(ctx, binary, append(arguments, options.Args...), environment(hasProxy), options.Log)
+	failure := ""
+	// With the code of a conforming or violating hub the suite prints no error, but a credential plugin may.
+	if _, message, ok := strings.Cut("\n"+stderr, "\nerror: "); ok && code != 0 && code != 1 {
+		failure = strings.TrimSpace(message)
+		err = fmt.Errorf("%w: %s", err, failure)
 	}
-	code, err := run(command, options.Log)
-	const conforms, violated, inconclusive = 0, 1, 3
-	if code != conforms && code != violated && code != inconclusive {
+	const inconclusive = 3
+	if code != 0 && code != 1 && code != inconclusive {
 		return nil, fmt.Errorf("the suite could not judge the hub: %w", err)
 	}
-	content, readErr := os.ReadFile(jsonReport)
+	content, readErr := os.ReadFile(filepath.Join(files, "report.json"))
 	if readErr != nil {
 		return nil, fmt.Errorf("the suite wrote no report: %w", errors.Join(err, readErr))
 	}
-	report := &Report{Folder: options.Artifacts}
+	report := &Report{Folder: folder, failure: failure}
 	if err := json.Unmarshal(content, report); err != nil {
 		return nil, fmt.Errorf("failed to read the report: %w", err)
 	}
@@ -162,11 +169,20 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	return report, nil
 }
 
-// run runs the suite until it ends, and returns its exit code (-1 if a signal killed it, or it did not start).
+// start runs the suite until it ends, and returns its exit code (-1 if a signal killed it, or it did not start) and its
+// standard error. Before the deadline it asks the suite to stop.
 //
 // The error does not decide: after a request to stop, os/exec returns one for exit code 0 as well.
-func run(command *exec.Cmd, log io.Writer) (int, error) {
+func start(ctx context.Context, binary string, arguments, environment []string, log io.Writer) (int, string, error) {
+	if deadline, ok := ctx.Deadline(); ok {
+		early := min(reserve, time.Until(deadline)/2)
+		limited, cancel := context.WithDeadline(ctx, deadline.Add(-early))
+		defer cancel()
+		ctx = limited
+	}
 	var stderr strings.Builder
+	command := exec.CommandContext(ctx, binary, arguments...)
+	command.Env = environment
 	command.Stderr = &stderr
 	if log != nil {
 		command.Stderr = io.MultiWriter(&stderr, log)
@@ -174,8 +190,5 @@ func run(command *exec.Cmd, log io.Writer) (int, error) {
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = reserve - 3*time.Second
 	err := command.Run()
-	if _, message, ok := strings.Cut("\n"+stderr.String(), "\nerror: "); ok && err != nil {
-		err = fmt.Errorf("%w: %s", err, strings.TrimSpace(message))
-	}
-	return command.ProcessState.ExitCode(), err
+	return command.ProcessState.ExitCode(), stderr.String(), err
 }

@@ -35,6 +35,12 @@ func TestOptionsBecomeFlags(t *testing.T) {
 
 func TestJudgeReturnsTheReportWhateverTheDecision(t *testing.T) {
 	folder := t.TempDir()
+	stale := []string{filepath.Join(folder, "report.html"), filepath.Join(folder, "report.yaml")}
+	for _, path := range stale {
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	useFake(t, fakeExit+"=1")
 	report, err := conformance.Judge(t.Context(), hub(), conformance.Options{Artifacts: folder})
 	if err != nil {
@@ -49,6 +55,11 @@ func TestJudgeReturnsTheReportWhateverTheDecision(t *testing.T) {
 	err = report.Err()
 	if err == nil || !strings.Contains(err.Error(), "alpha/broken\nfail: [MUST] This is broken") || errors.Is(err, conformance.ErrInconclusive) {
 		t.Errorf("%v", err)
+	}
+	for _, path := range stale {
+		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s of an earlier run is still there: %v", path, err)
+		}
 	}
 }
 
@@ -113,7 +124,7 @@ func TestAnEmptyHubIsInconclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = report.Err()
-	if !errors.Is(err, conformance.ErrInconclusive) || !strings.HasSuffix(err.Error(), "or none was\nalpha/unseen: the hub has no ClusterProfile") {
+	if !errors.Is(err, conformance.ErrInconclusive) || !strings.HasSuffix(err.Error(), "or none was: the hub has no ClusterProfile") {
 		t.Errorf("%v", err)
 	}
 	// The report of an earlier run does not pass for this run's.
@@ -169,6 +180,19 @@ func (w *lineWriter) Write(content []byte) (int, error) {
 	return w.text.Write(content)
 }
 
+func TestTheSuiteIsStoppedBeforeTheDeadline(t *testing.T) {
+	useFake(t, fakeExit+"=3", fakeWaits+"=1", fakeChanges+`={"decision": "inconclusive"}`)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+	defer cancel()
+	report, err := conformance.Judge(ctx, hub(), conformance.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.Partial || ctx.Err() != nil {
+		t.Errorf("partial: %v; the context: %v", report.Partial, ctx.Err())
+	}
+}
+
 func TestABinaryOfAnotherVersionIsRefused(t *testing.T) {
 	useFake(t, fakeChanges+`={"suite": {"version": "9.9.9"}}`)
 	_, err := conformance.Judge(t.Context(), hub(), conformance.Options{})
@@ -184,8 +208,7 @@ func TestAMissingBinaryIsAClearError(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "install clusterprofile-conformance "+conformance.Version) {
 		t.Errorf("%v", err)
 	}
-	t.Setenv(conformance.BinaryVariable, "/nowhere/else")
-	_, err = conformance.Judge(t.Context(), hub(), conformance.Options{})
+	_, err = conformance.Judge(t.Context(), hub(), conformance.Options{Binary: "/nowhere/else"})
 	if err == nil || !strings.Contains(err.Error(), "/nowhere/else") {
 		t.Errorf("%v", err)
 	}

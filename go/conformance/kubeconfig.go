@@ -8,19 +8,40 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"path/filepath"
 	"reflect"
+	"slices"
+	"strings"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd/api"
 )
+
+// The variables from which the suite would take a proxy.
+var proxyVariables = []string{"HTTPS_PROXY", "https_proxy"}
+
+// environment returns the environment of the suite's process. It has no proxy if client-go reaches the hub without one.
+func environment(hasProxy bool) []string {
+	return append(slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return !hasProxy && slices.Contains(proxyVariables, name)
+	}), "NO_COLOR=1")
+}
 
 // object is a JSON object.
 type object map[string]any
 
-// withoutEmpty removes the fields without a value.
-func (o object) withoutEmpty() object {
-	maps.DeleteFunc(o, func(_ string, value any) bool { return reflect.ValueOf(value).IsZero() })
-	return o
+// setFile sets data, or else the absolute path of a file.
+func (o object) setFile(name string, data []byte, path string) {
+	if len(data) > 0 {
+		o[name+"-data"] = data
+	} else if absolute, err := filepath.Abs(path); path != "" && err == nil {
+		o[name] = absolute
+	}
 }
+
+// isEmpty reports whether a value is left out of an object.
+func isEmpty(_ string, value any) bool { return reflect.ValueOf(value).IsZero() }
 
 // writeKubeconfig converts a rest.Config to a kubeconfig that only its owner can read. It returns the name of its context,
 // and whether the hub is reached through a proxy; and an error for code of this process, which the suite's process cannot
@@ -33,23 +54,21 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 		return "", false, errors.New("the suite's process cannot call Transport, WrapTransport, Dial or AuthProvider of the rest.Config: " +
 			"pass a copy (rest.CopyConfig) without them, whose credentials are in other fields")
 	}
-	cfg = rest.CopyConfig(cfg)
-	if err := rest.LoadTLSFiles(cfg); err != nil {
-		return "", false, err
-	}
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return "", false, fmt.Errorf("failed to read rest.Config.Host %q: %w", cfg.Host, err)
 	}
 	cluster := object{
-		"server": server.String(), "tls-server-name": cfg.ServerName, "certificate-authority-data": cfg.CAData,
+		"server": server.String(), "tls-server-name": cfg.ServerName,
 		"insecure-skip-tls-verify": cfg.Insecure, "disable-compression": cfg.DisableCompression,
 	}
+	cluster.setFile("certificate-authority", cfg.CAData, cfg.CAFile)
 	// As client-go, which heeds NO_PROXY.
-	if cfg.Proxy == nil {
-		cfg.Proxy = http.ProxyFromEnvironment
+	findProxy := cfg.Proxy
+	if findProxy == nil {
+		findProxy = http.ProxyFromEnvironment
 	}
-	proxy, err := cfg.Proxy(&http.Request{Method: http.MethodGet, URL: server})
+	proxy, err := findProxy(&http.Request{Method: http.MethodGet, URL: server})
 	if err != nil {
 		return "", false, fmt.Errorf("failed to find the proxy of %s: %w", server, err)
 	}
@@ -57,37 +76,49 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 		cluster["proxy-url"] = proxy.String()
 	}
 	user := object{
-		"client-certificate-data": cfg.CertData, "client-key-data": cfg.KeyData,
 		"username": cfg.Username, "password": cfg.Password,
 		"as": cfg.Impersonate.UserName, "as-uid": cfg.Impersonate.UID,
 		"as-groups": cfg.Impersonate.Groups, "as-user-extra": cfg.Impersonate.Extra,
 	}
+	user.setFile("client-certificate", cfg.CertData, cfg.CertFile)
+	user.setFile("client-key", cfg.KeyData, cfg.KeyFile)
 	// As client-go, which prefers the file while it can be read. Without a token, the suite reports an unreadable file.
 	if _, err := os.ReadFile(cfg.BearerTokenFile); err == nil || cfg.BearerToken == "" {
-		user["tokenFile"] = cfg.BearerTokenFile
+		user.setFile("tokenFile", nil, cfg.BearerTokenFile)
 	} else {
 		user["token"] = cfg.BearerToken
 	}
 	if plugin := cfg.ExecProvider; plugin != nil {
+		command := plugin.Command
+		// A bare name is searched on PATH.
+		if strings.ContainsRune(command, filepath.Separator) {
+			if command, err = filepath.Abs(command); err != nil {
+				return "", false, err
+			}
+		}
 		// A plugin may log in through a proxy that the hub does not need. Its own variables come last, and win.
-		env := []any{object{"name": "NO_PROXY", "value": os.Getenv("NO_PROXY")}}
-		for _, variable := range plugin.Env {
-			env = append(env, variable)
+		env := plugin.Env
+		for _, name := range proxyVariables {
+			if value := os.Getenv(name); value != "" {
+				env = append([]api.ExecEnvVar{{Name: name, Value: value}}, env...)
+			}
 		}
 		user["exec"] = object{
-			"apiVersion": plugin.APIVersion, "command": plugin.Command, "args": plugin.Args, "env": env,
+			"apiVersion": plugin.APIVersion, "command": command, "args": plugin.Args, "env": env,
 			"provideClusterInfo": plugin.ProvideClusterInfo, "interactiveMode": cmp.Or(string(plugin.InteractiveMode), "Never"),
 		}
 		if plugin.Config != nil {
 			cluster["extensions"] = []object{{"name": "client.authentication.k8s.io/exec", "extension": plugin.Config}}
 		}
 	}
+	maps.DeleteFunc(cluster, isEmpty)
+	maps.DeleteFunc(user, isEmpty)
 	// Reports name the hub by its context.
 	name := server.Host
 	content, err := json.Marshal(object{
 		"apiVersion": "v1", "kind": "Config", "current-context": name,
-		"clusters": []object{{"name": name, "cluster": cluster.withoutEmpty()}},
-		"users":    []object{{"name": name, "user": user.withoutEmpty()}},
+		"clusters": []object{{"name": name, "cluster": cluster}},
+		"users":    []object{{"name": name, "user": user}},
 		"contexts": []object{{"name": name, "context": object{"cluster": name, "user": name}}},
 	})
 	if err != nil {

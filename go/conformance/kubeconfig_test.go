@@ -77,7 +77,7 @@ func TestAKubeconfigHasWhatTheConfigurationHas(t *testing.T) {
 				CAFile: filepath.Join(here, "ca.pem"), CertFile: filepath.Join(here, "cert.pem"), KeyFile: filepath.Join(folder, "key.pem"),
 			}},
 			rest.Config{Host: "https://h:1", TLSClientConfig: rest.TLSClientConfig{
-				CAData: []byte("from-file"), CertData: []byte("from-file"), KeyData: []byte("from-file"),
+				CAFile: filepath.Join(folder, "ca.pem"), CertFile: filepath.Join(folder, "cert.pem"), KeyFile: filepath.Join(folder, "key.pem"),
 			}},
 		},
 		{
@@ -119,12 +119,12 @@ func TestAKubeconfigHasWhatTheConfigurationHas(t *testing.T) {
 		{
 			"a credential plugin",
 			rest.Config{Host: "https://h:1", ExecProvider: &clientcmdapi.ExecConfig{
-				Command: "/plugins/login", Args: []string{"--now"}, Env: []clientcmdapi.ExecEnvVar{{Name: "A", Value: "B"}},
+				Command: "plugins/login", Args: []string{"--now"}, Env: []clientcmdapi.ExecEnvVar{{Name: "A", Value: "B"}},
 				APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 				ProvideClusterInfo: true,
 			}},
 			rest.Config{Host: "https://h:1", ExecProvider: &clientcmdapi.ExecConfig{
-				Command: "/plugins/login", Args: []string{"--now"}, Env: []clientcmdapi.ExecEnvVar{{Name: "NO_PROXY"}, {Name: "A", Value: "B"}},
+				Command: absolute(t, "plugins/login"), Args: []string{"--now"}, Env: []clientcmdapi.ExecEnvVar{{Name: "A", Value: "B"}},
 				APIVersion: "client.authentication.k8s.io/v1", InteractiveMode: clientcmdapi.NeverExecInteractiveMode,
 				ProvideClusterInfo: true,
 			}},
@@ -136,7 +136,12 @@ func TestAKubeconfigHasWhatTheConfigurationHas(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			t.Setenv("NO_PROXY", "")
+			for _, name := range []string{"HTTPS_PROXY", "https_proxy"} {
+				t.Setenv(name, "")
+				if err := os.Unsetenv(name); err != nil {
+					t.Fatal(err)
+				}
+			}
 			test.cfg.Proxy = direct
 			read, seen := handed(t, &test.cfg)
 			if read.ExecProvider != nil {
@@ -236,7 +241,6 @@ func TestTheSuiteUsesTheProxyOfTheConfiguration(t *testing.T) {
 // envtest are.
 func TestTheSuiteUsesNoProxyWhereClientGoUsesNone(t *testing.T) {
 	t.Setenv("HTTPS_PROXY", "http://proxy.example:3128")
-	t.Setenv("NO_PROXY", "intern.example")
 	seen := t.TempDir()
 	useFake(t, fakeSeen+"="+seen, fakeChanges+"="+withoutViolation)
 	cfg := &rest.Config{Host: "https://127.0.0.1:6443", ExecProvider: &clientcmdapi.ExecConfig{
@@ -249,15 +253,15 @@ func TestTheSuiteUsesNoProxyWhereClientGoUsesNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(environment), "NO_PROXY=*") {
-		t.Error("the suite takes HTTPS_PROXY")
+	if strings.Contains(string(environment), "HTTPS_PROXY=") {
+		t.Error("the suite sees HTTPS_PROXY")
 	}
 	// A plugin that logs in elsewhere still needs it.
 	read, err := clientcmd.BuildConfigFromFlags("", filepath.Join(seen, "kubeconfig"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	expected := []clientcmdapi.ExecEnvVar{{Name: "NO_PROXY", Value: "intern.example"}}
+	expected := []clientcmdapi.ExecEnvVar{{Name: "HTTPS_PROXY", Value: "http://proxy.example:3128"}}
 	if !reflect.DeepEqual(read.ExecProvider.Env, expected) {
 		t.Errorf("expected %v, got %v", expected, read.ExecProvider.Env)
 	}

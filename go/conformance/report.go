@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+	"time"
 )
 
 // The decisions.
@@ -48,7 +48,8 @@ type Report struct {
 	Suite struct {
 		Version string `json:"version"`
 	} `json:"suite"`
-	Edition string `json:"edition"`
+	JudgedAt time.Time `json:"judgedAt"`
+	Edition  string    `json:"edition"`
 	// The number of profiles in scope.
 	Profiles int `json:"profiles"`
 	// Whether the run was cut short, so that evidence may be missing.
@@ -56,6 +57,9 @@ type Report struct {
 	Decision string `json:"decision"`
 	// Every rule of the edition.
 	Verdicts []Verdict `json:"verdicts"`
+	Waivers  []Waiver  `json:"waivers"`
+	// Why the suite has no evidence of the hub, for example that it has no ClusterProfile.
+	failure string `json:"-"`
 }
 
 // Verdict is the verdict on one rule.
@@ -90,6 +94,13 @@ type Object struct {
 	// Empty for a cluster-scoped object.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
+}
+
+// Waiver is the outcome of a waiver.
+type Waiver struct {
+	Rule string `json:"rule"`
+	// What is wrong with the waiver itself.
+	Complaint string `json:"complaint"`
 }
 
 // String returns kind, namespace and name.
@@ -135,41 +146,35 @@ func (r *Report) Failed() []Verdict {
 
 // Err returns nil if the hub conforms, and an error that lists the broken or inconclusive rules if it does not.
 func (r *Report) Err() error {
-	switch {
-	case r.Decision == NotConformant:
-		text := "not conformant with edition " + escape(r.Edition)
+	if r.Decision == NotConformant {
+		lines := []string{"not conformant with edition " + escape(r.Edition)}
 		for _, verdict := range r.Failed() {
-			text += "\n" + verdict.Rule + "\n" + verdict.String()
+			lines = append(lines, verdict.Rule, verdict.String())
 		}
-		return errors.New(text)
+		for _, waiver := range r.Waivers {
+			if waiver.Complaint != "" {
+				lines = append(lines, "waiver for "+escape(waiver.Rule)+": "+escape(waiver.Complaint))
+			}
+		}
+		return errors.New(strings.Join(lines, "\n"))
+	}
+	reason := "a MUST rule could not be judged, or none was"
+	switch {
 	case r.Partial:
-		return fmt.Errorf("%w: the run was cut short", ErrInconclusive)
+		reason = "the run was cut short"
 	case r.Decision == Conformant || r.Decision == NoViolation:
 		return nil
+	case r.Decision != Inconclusive:
+		return fmt.Errorf("unknown decision %q", r.Decision)
 	}
-	text := "a MUST rule could not be judged, or none was"
+	if r.failure != "" {
+		// It is also the reason of each rule.
+		return fmt.Errorf("%w: %s: %s", ErrInconclusive, reason, r.failure)
+	}
 	for _, verdict := range r.Verdicts {
-		reason := escape(verdict.Reason)
-		// What keeps the suite from the hub is the reason of each rule.
-		if verdict.Outcome == Inconclusive && verdict.Level == "MUST" && !strings.Contains(text, reason) {
-			text += "\n" + verdict.Rule + ": " + reason
+		if verdict.Outcome == Inconclusive && verdict.Level == "MUST" {
+			reason += fmt.Sprintf("\n%s: %s", verdict.Rule, escape(verdict.Reason))
 		}
 	}
-	return fmt.Errorf("%w: %s", ErrInconclusive, text)
-}
-
-// The most characters to show of one text.
-const longest = 2000
-
-// escape makes one visible line of text from a hub. Anyone who can write a ClusterProfile controls its values: they
-// must not move a terminal's cursor, forge a line of the log, or give a command to a CI system.
-func escape(text string) string {
-	characters := []rune(text)
-	if len(characters) > longest {
-		text = string(characters[:longest]) + "…"
-	}
-	quoted := strconv.Quote(text)
-	text = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
-	// Workflow runners act on `##[error]` and `##vso[…]` anywhere in a line.
-	return strings.ReplaceAll(text, "##", `#\x23`)
+	return fmt.Errorf("%w: %s", ErrInconclusive, reason)
 }

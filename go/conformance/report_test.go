@@ -47,6 +47,7 @@ func TestTheReportHasTheFieldsOfItsSchema(t *testing.T) {
 		{conformance.Verdict{}, report.Defs["Entry"]},
 		{conformance.Finding{}, report.Defs["Finding"]},
 		{conformance.Object{}, report.Defs["ObjectRef"]},
+		{conformance.Waiver{}, report.Defs["Waiving"]},
 	} {
 		kind := reflect.TypeOf(test.of)
 		for place := range kind.NumField() {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/clusterprofile-conformance/clusterprofile-conformance/go/conformance"
 	"github.com/clusterprofile-conformance/clusterprofile-conformance/go/internal/envtest/hangar"
 )
 
@@ -26,7 +27,7 @@ func testConformance(t *testing.T, fault string) map[string]*outcome {
 		arguments = append(arguments, "-short")
 	}
 	command := exec.Command("go", arguments...)
-	command.Env = append(os.Environ(), faultVariable+"="+fault)
+	command.Env = append(os.Environ(), faultVariable+"="+fault, conformance.ArtifactsVariable+"="+t.TempDir())
 	printed, err := command.Output()
 	var failed *exec.ExitError
 	if err != nil && !errors.As(err, &failed) {
