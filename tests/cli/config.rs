@@ -91,6 +91,58 @@ fn flag_replaces_the_keys_that_it_excludes() {
     assert_eq!(claimed["strict"], true);
 }
 
+#[test]
+fn a_stronger_setting_does_not_give_way() {
+    let folder = Folder::new();
+    let from = ("CLUSTERPROFILE_CONFORMANCE_FROM", "conforming.yaml");
+    let [by_flag, by_variable] = ["flag.jsonl", "variable.jsonl"].map(|name| folder.flag(name));
+    let record = ("CLUSTERPROFILE_CONFORMANCE_RECORD", &*by_variable);
+    let config = folder.config(&format!("from: {ROOT}/tests/cli/conforming.yaml"));
+    for (flags, variables, recorded) in [
+        (format!("--record {by_flag}"), &[from][..], "flag.jsonl"),
+        (String::new(), &[from, record], "variable.jsonl"),
+        ("--from conforming.yaml".to_owned(), &[record], "variable.jsonl"),
+        (format!("--config {config} --record {by_flag}"), &[], "flag.jsonl"),
+    ] {
+        let mut run = command(format!("run {flags} identity/"));
+        let done = done(run.envs(variables.iter().copied()));
+        assert_eq!((done.code, &*done.err), (Some(0), ""), "{flags}");
+        fs::remove_file(folder.path(recorded)).expect("recorded");
+    }
+    let config = folder.config("hub: lab\nmanager: reference");
+    let run = format!("run --config {config} --driver d.yaml");
+    refused(
+        run,
+        &["commands cannot drive the reference manager: use --driver reference"],
+    );
+}
+
+#[test]
+fn only_settings_of_one_source_contradict_each_other() {
+    let folder = Folder::new();
+    // A switch that is off and an empty list are as without them.
+    let config = folder.config("from: x\nprobe: false\nmembers: []\nnoProbe: false");
+    let (_, printed) = claim(&folder, &format!("--config {config}"), &[]);
+    assert_eq!(printed, "");
+    let [probe, no_probe] = [
+        "CLUSTERPROFILE_CONFORMANCE_PROBE",
+        "CLUSTERPROFILE_CONFORMANCE_NO_PROBE",
+    ];
+    let run = |flags: &str| {
+        let mut run = command(format!("run --kubeconfig unreachable.kubeconfig {flags}"));
+        done(run.envs([(probe, "true"), (no_probe, "true")]))
+    };
+    let both = run("");
+    assert_eq!(both.code, Some(2), "{}", both.err);
+    assert_contains(&both.err, &[&format!("{no_probe} cannot be used with {probe}")]);
+    let flag = run("--probe");
+    assert_eq!(flag.code, Some(4), "{}", flag.err);
+    assert_contains(
+        &flag.err,
+        &[&format!("ignoring {no_probe}: it conflicts with --probe")],
+    );
+}
+
 /// A driver file cannot drive the reference manager. `none` is valid on each hub.
 #[test]
 fn reference_manager_replaces_files_and_keeps_none() {
@@ -109,18 +161,16 @@ fn reference_manager_replaces_files_and_keeps_none() {
 fn replay_does_not_record_into_the_file_of_the_run() {
     let folder = Folder::new();
     let config = folder.config("record: evidence.jsonl\njson: report.json\nfilters: identity/");
+    expect(0, format!("run --config {config} --from conforming.yaml"));
     let path = folder.flag("evidence.jsonl");
-    expect(
-        0,
-        format!("run --config {config} --from conforming.yaml --record {path}"),
-    );
     let evidence = folder.text("evidence.jsonl");
     fs::remove_file(folder.path("report.json")).expect("removed");
     let printed = expect(0, format!("replay {path} --config {config}"));
     assert_contains(&printed, &["ignoring `record` of"]);
     assert_eq!(folder.json("report.json")["decision"], "no-violation");
     assert_eq!(folder.text("evidence.jsonl"), evidence);
-    expect(0, format!("run --from {path} --config {config}"));
+    let printed = expect(0, format!("run --from {path} --config {config}"));
+    assert_contains(&printed, &["ignoring `record` of"]);
     let replay = format!("replay {path} --record {path}");
     refused(replay, &["is both an input and an output"]);
 }

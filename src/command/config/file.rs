@@ -48,14 +48,17 @@ impl ConfigFile {
         for (name, value) in &file.settings {
             let place = place_of(text, name);
             let setting = read_setting(&run, folder, name, value).map_err(|why| format!("{place}{why}"))?;
+            if setting.values.is_empty() {
+                // A switch that is off and an empty list are as without them.
+                continue;
+            }
             if let Some(other) = settings.iter().find(|other| setting.conflicts_with(other, &run)) {
                 return Err(format!(
                     "{place}{} cannot be used with {}",
                     setting.name, other.name
                 ));
             }
-            // A switch that is off and an empty list are as without them.
-            settings.extend((!setting.values.is_empty()).then_some(setting));
+            settings.push(setting);
         }
         for setting in &mut settings {
             setting.name += &format!(" of {}", path.display());

@@ -86,12 +86,12 @@ impl Settings {
         let own = whole.find_subcommand(name).unwrap_or(whole);
         let matches = whole.clone().get_matches_from(given);
         let set = from_command_line(own, flags_of(&matches));
-        let mut set = with_weaker(set, from_variables(own)?, own);
+        let mut set = with_weaker(set, from_variables(own)?, own)?;
         let mut about = About::default();
         if let Some(config) = set.iter().find(|setting| setting.id == "config") {
             let file = read_file(Path::new(&config.values[0]))?;
             about = file.about;
-            set = with_weaker(set, file.settings, own);
+            set = with_weaker(set, file.settings, own)?;
         }
         let matches = with_defaults(whole, own, &set).get_matches_from(given);
         if let Some(judged) = judged_roles(flags_of(&matches)) {
@@ -154,30 +154,37 @@ impl Setting {
         Ok(())
     }
 
-    /// Whether a command cannot use two settings together.
+    /// Whether a command declares that it cannot use two settings together.
     fn conflicts_with(&self, other: &Setting, command: &Command) -> bool {
         let excludes = |one: &Setting, other: &Setting| {
             let arg = command.get_arguments().find(|arg| *arg.get_id() == *one.id);
             let excluded = arg.map_or_else(Vec::new, |arg| command.get_arg_conflicts_with(arg));
             excluded.iter().any(|arg| *arg.get_id() == *other.id)
         };
-        let is_declared = excludes(self, other) || excludes(other, self);
-        is_declared || self.gives_way_to(other) || other.gives_way_to(self)
+        excludes(self, other) || excludes(other, self)
     }
 
-    /// Whether a setting has no use with another one, for a reason that clap does not know.
-    fn gives_way_to(&self, other: &Setting) -> bool {
-        match (&*self.id, &*other.id) {
+    /// Whether a setting has no use with a stronger one, for a reason that clap does not know.
+    fn gives_way_to(&self, stronger: &Setting) -> bool {
+        match (&*self.id, &*stronger.id) {
             // The reference manager needs none of the user's files. A word such as `none` is no file.
             ("members" | "provider_file" | "audit_logs" | "driver", "manager") => {
                 let is_word = |value: &OsString| WORDS.iter().any(|word| value == word);
                 !self.values.iter().any(is_word)
             }
             // A run and its replay can share a file.
-            ("record", "from" | "evidence") => true,
-            ("features", "no_features") => self.values.iter().any(|value| other.values.contains(value)),
+            ("record", "evidence") => true,
+            ("record", "from") => self.is_same_file(stronger),
+            ("features", "no_features") | ("no_features", "features") => {
+                self.values.iter().any(|value| stronger.values.contains(value))
+            }
             _ => false,
         }
+    }
+
+    fn is_same_file(&self, other: &Setting) -> bool {
+        let file = |setting: &Setting| Path::new(setting.values.first()?).canonicalize().ok();
+        file(self).is_some_and(|own| file(other) == Some(own))
     }
 }
 
@@ -232,19 +239,24 @@ fn read_file(path: &Path) -> Result<ConfigFile, Failure> {
     })
 }
 
-/// Adds the settings that the command has, and that no setting so far replaces or excludes.
-fn with_weaker(mut set: Vec<Setting>, weaker: Vec<Setting>, own: &Command) -> Vec<Setting> {
+/// Adds the settings of a weaker source that the command has, and that no stronger setting replaces or excludes.
+fn with_weaker(stronger: Vec<Setting>, weaker: Vec<Setting>, own: &Command) -> Result<Vec<Setting>, Failure> {
+    let mut used: Vec<Setting> = Vec::new();
     for setting in weaker {
         let is_known = own.get_arguments().any(|arg| *arg.get_id() == *setting.id);
-        if !is_known || set.iter().any(|other| other.id == setting.id) {
+        if !is_known || stronger.iter().any(|other| other.id == setting.id) {
             continue;
         }
-        match set.iter().find(|other| setting.conflicts_with(other, own)) {
-            Some(other) => note_ignored(&setting.name, &format!("it conflicts with {}", other.name)),
-            None => set.push(setting),
+        let excludes = |other: &&Setting| setting.conflicts_with(other, own) || setting.gives_way_to(other);
+        if let Some(other) = stronger.iter().find(excludes) {
+            note_ignored(&setting.name, &format!("it conflicts with {}", other.name));
+        } else if let Some(other) = used.iter().find(|other| setting.conflicts_with(other, own)) {
+            bail_usage!("{} cannot be used with {}", setting.name, other.name);
+        } else {
+            used.push(setting);
         }
     }
-    set
+    Ok(stronger.into_iter().chain(used).collect())
 }
 
 fn is_switch(arg: &Arg) -> bool {
