@@ -201,27 +201,53 @@ fn hub_that_hangs_or_is_unreachable_ends_the_doctor_soon() {
     expect_output(4, "doctor", &["--hub lab"]);
 }
 
-/// Like a run, which reads its files before it queries the hub.
 #[test]
-fn unusable_file_of_a_run_is_refused() {
+fn all_errors_in_the_files_of_a_run_are_reported_together() {
     let folder = Folder::new();
-    for (flag, text, part) in [
-        (
-            "members",
-            "fleet/lisbon: {kubeconfg: lisbon.kubeconfig}\n",
-            "did you mean `kubeconfig`?",
-        ),
-        ("driver", "hooks: {restart: []}\n", "driver"),
-        ("waivers", "waivers: {}\n", "waivers"),
-        ("provider-file", "providers: {}\n", "provider-file"),
-    ] {
-        let file = folder.write(flag, text);
-        let doctor = format!("doctor --kubeconfig unreachable.kubeconfig --{flag} {file}");
-        refused(doctor, &[part]);
-    }
+    let members = folder.write("members.yaml", "fleet/lisbon: {kubeconfg: lisbon.kubeconfig}\n");
+    let driver = folder.write("driver.yaml", "hooks: {restart: [no-such-program-at-all]}\n");
+    let log = folder.write("audit.log", "this is\nno audit log\n");
+    let waivers = folder.write("waivers.yaml", "waivers: {}\n");
     let junit = folder.flag("no/such/report.xml");
-    refused(format!("doctor --junit {junit}"), &["create the folder"]);
+    let doctor = format!(
+        "doctor --kubeconfig unreachable.kubeconfig --members {members} --driver {driver} \
+         --audit-log {log} --waivers {waivers} --junit {junit} --provider-file none.yaml"
+    );
+    let done = call(format!("{doctor} --format json"));
+    // The exit code of a run, which reads its files before it queries the hub.
+    assert_eq!(done.code, Some(2), "{}{}", done.out, done.err);
+    let diagnosis: Value = serde_json::from_str(&done.out).expect("JSON");
+    let hook = "hook restart: its command `no-such-program-at-all` is not on the PATH";
+    let checks = [
+        ("hub/reached", "error", "failed to reach the hub"),
+        ("evidence/members", "error", "did you mean `kubeconfig`?"),
+        ("evidence/plugins", "error", "none.yaml"),
+        ("evidence/driver", "error", hook),
+        // A run continues without it.
+        ("evidence/audit-log", "warn", "is not an audit log"),
+        ("files/waivers", "error", "waivers.yaml"),
+        ("files/outputs", "error", "create the folder"),
+    ];
+    assert_checks(&diagnosis, &checks);
     assert!(!folder.path("no").exists());
+    expect_output(
+        2,
+        doctor,
+        &["not ready: 6 errors to fix before a run can begin (exit code 2)"],
+    );
+}
+
+/// A pipe whose writer stays silent.
+#[cfg(unix)]
+#[test]
+fn audit_log_that_hangs_ends_the_doctor_soon() {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let mut doctor =
+        command("doctor --kubeconfig unreachable.kubeconfig --request-timeout 1s --audit-log /dev/stdin");
+    let done = done(doctor.stdin(reader));
+    drop(writer);
+    assert_eq!(done.code, Some(4), "{}{}", done.out, done.err);
+    assert_contains(&done.out, &["the audit log cannot be read in 3s"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -239,10 +265,7 @@ async fn valid_files_are_reported_too() {
     folder.write("oslo.kubeconfig", gone);
     let text = "fleet/lisbon: {kubeconfig: lisbon.kubeconfig}\nfleet/oslo: {kubeconfig: oslo.kubeconfig}\n";
     let members = folder.write("members.yaml", text);
-    let driver = folder.write(
-        "driver.yaml",
-        "hooks: {join: [sh], leave: [sh], restart: [no-such-program-at-all]}\n",
-    );
+    let driver = folder.write("driver.yaml", "hooks: {join: [sh], leave: [sh], restart: [sh]}\n");
     let json = folder.flag("r.json");
     let files = format!("--members {members} --driver {driver} --json {json}");
     let log = format!("--audit-log {ROOT}/fixtures/recorded/audit.log");
@@ -250,11 +273,6 @@ async fn valid_files_are_reported_too() {
     let checks = [
         ("evidence/members", "warn", "fleet/oslo (context here of"),
         ("evidence/mutations", "missing", "add --allow-mutations"),
-        (
-            "evidence/driver",
-            "warn",
-            "hook restart: its command `no-such-program-at-all` is not on the PATH",
-        ),
         // It was recorded long ago.
         ("evidence/audit-log", "warn", "the audit log's last event is"),
     ];

@@ -1,16 +1,17 @@
 //! Checks of what a run uses: the hub, its profiles, the members, the driver, the audit log, and the clients that write.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::collections::BTreeSet;
 
+use anyhow::anyhow;
 use collect::{
     CollectError, Listed, Plan, Reached, Survey,
     clock::Clock,
     connect::Connection,
     driver::DriverFile,
-    requests::{AuditLog, read_audit_log},
+    requests::{AuditLog, RequestsError},
 };
 use evidence::{
-    Evidence, Gap, Header, Kind, Permission, Reason, ReasonId,
+    Evidence, Header, Permission, Reason, ReasonId,
     api::{ObjectKind, Role, names},
     redact::without_credentials,
 };
@@ -180,18 +181,17 @@ impl Diagnosis {
         self.warn(MEMBERS, &fact, remedy);
     }
 
-    /// Checks the programs of the driver file, and the permission to write.
-    pub fn add_driver(&mut self, driving: &Driving, permissions: &[Permission]) {
-        self.add_mutations(driving.mutations, permissions);
+    /// Checks the programs of the driver file.
+    pub fn add_programs(&mut self, driving: &Driving) {
         let programs = driving.file.as_ref().map(DriverFile::missing_programs);
         for (action, reason) in programs.unwrap_or_default() {
-            let fact = format!("the driver file's hook {action}: {reason}");
-            self.warn(DRIVER, &fact, "install it, or give its path");
+            let error = anyhow!("the driver file's hook {action}: {reason}");
+            self.add_failure(DRIVER, &Failure::usage(error), "install it, or give its path");
         }
     }
 
     /// Checks whether the flags and the hub allow the driver to write.
-    fn add_mutations(&mut self, allowed: bool, permissions: &[Permission]) {
+    pub fn add_mutations(&mut self, allowed: bool, permissions: &[Permission]) {
         // Only the dry-run probe needs `update`.
         let verbs = ["create", "patch", "delete"];
         let is_refused = |answer: &&Permission| {
@@ -214,20 +214,15 @@ impl Diagnosis {
     }
 
     /// Checks the audit logs that the user named. A run goes on without a log that it cannot use.
-    pub fn add_audit_log(&mut self, logs: &[PathBuf], requested: &mut Evidence) -> Option<AuditLog> {
-        if logs.is_empty() {
-            return None;
-        }
-        let log = match read_audit_log(logs) {
+    pub fn add_audit_log(&mut self, read: &Result<AuditLog, RequestsError>) {
+        let log = match read {
             Ok(log) => log,
             Err(error) => {
                 let remedy = "pass a log that the API server writes, with a policy above level None";
-                self.warn(AUDIT_LOG, &error.to_string(), remedy);
-                requested.gaps.push(Gap::of(Kind::Requests, error.to_string()));
-                return None;
+                return self.warn(AUDIT_LOG, &error.to_string(), remedy);
             }
         };
-        self.add_logged_writes(&log);
+        self.add_logged_writes(log);
         let age = Clock::system().now().duration_since(log.requests.covers.until);
         if age > MAX_LOG_AGE {
             let fact = format!("the audit log's last event is {} min old", age.as_mins());
@@ -235,7 +230,6 @@ impl Diagnosis {
                 "pass the log that the API server writes now: a run needs the events of its own time";
             self.warn(AUDIT_LOG, &fact, remedy);
         }
-        Some(log)
     }
 
     fn add_logged_writes(&mut self, log: &AuditLog) {

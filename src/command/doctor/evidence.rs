@@ -4,7 +4,7 @@ use std::fmt;
 
 use evidence::{Asked, Claim, Evidence, Kind, Reason, ReasonId, api::Feature};
 use judge::{
-    Prospect, prospects,
+    Prospect, Selection, prospects,
     rules::{Level, Rule},
 };
 use report::kind_in_words;
@@ -16,6 +16,7 @@ use crate::command::{RunPlan, run::in_words};
 pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
 pub const DRIVER: &str = "evidence/driver";
+pub const PLUGINS: &str = "evidence/plugins";
 const MANAGED_FIELDS: &str = "managedFields";
 
 /// The check of a kind of evidence, and the flag or the permission that adds it. Other kinds come with these.
@@ -27,7 +28,7 @@ fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
         Kind::Probe => ("evidence/probe", "patch on clusterprofiles"),
         Kind::Writers => ("evidence/managed-fields", MANAGED_FIELDS),
         Kind::Members => (MEMBERS, "--members FILE"),
-        Kind::Plugins => ("evidence/plugins", "--provider-file FILE"),
+        Kind::Plugins => (PLUGINS, "--provider-file FILE"),
         Kind::Requests => (AUDIT_LOG, "--audit-log FILE"),
         Kind::Driver | Kind::Testbed => (DRIVER, "--driver FILE"),
         _ => return None,
@@ -58,11 +59,10 @@ pub struct Amount {
 }
 
 impl Diagnosis {
-    /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports which rules
-    /// wait for missing evidence. Evidence with a warning has no other check.
+    /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports what each
+    /// missing kind of evidence would add. Evidence with an error or a warning has no other check.
     pub fn add_evidence(&mut self, requested: &Evidence, run: &RunPlan) {
-        let claim = &requested.header.claim;
-        let prospects = prospects(requested, &run.selection);
+        let (claim, selection) = (&requested.header.claim, &run.selection);
         let (mut collected, mut missing) = (Vec::new(), Vec::new());
         for kind in Kind::ALL {
             let Some((check, with)) = source(kind) else {
@@ -79,32 +79,36 @@ impl Diagnosis {
         let collected = format!("a run collects {}", collected.join(", "));
         self.ok("evidence/collected", &collected);
         for (kind, check, with, reason) in missing {
-            let is_warned = |one: &Check| one.check == check && one.state == State::Warn;
-            if !self.checks.iter().any(is_warned) {
+            let is_faulty =
+                |one: &Check| one.check == check && matches!(one.state, State::Warn | State::Error);
+            if !self.checks.iter().any(is_faulty) {
                 // The remedy follows.
                 let fact = reason.split(": grant ").next().unwrap_or_default();
-                let rules = rules_where(&prospects, |rule, prospect| lacks(rule, prospect, kind, reason));
-                self.add_gain(check, fact, &remedy(fact, with), Gain::of(with, &rules, claim));
+                let more = with_more(requested, kind);
+                let gain = Gain::of(with, requested, &more, selection);
+                self.add_gain(check, fact, &remedy(fact, with), gain);
             }
         }
         for feature in Feature::ALL {
-            let with = format!("--feature {feature}");
-            let fact = format!("the feature {feature} is not claimed");
-            let remedy = format!("add {with} if the implementation has it");
-            let needs_it = |rule: &Rule| rule.facts.feature == Some(feature);
-            let rules = rules_where(&prospects, |rule, prospect| {
-                needs_it(rule) && is_unclaimed(prospect)
-            });
-            let gain = Gain::of(&with, &rules, claim);
-            self.add_gain("evidence/features", &fact, &remedy, gain);
+            if !claim.features.contains(&feature) && !claim.no_features.contains(&feature) {
+                let with = format!("--feature {feature}");
+                let mut more = requested.clone();
+                more.header.claim.features.insert(feature);
+                request(&mut more, Kind::UnlabelledSecrets);
+                let fact = format!("the feature {feature} is not claimed");
+                let remedy = format!("add {with} if the implementation has it");
+                let gain = Gain::of(&with, requested, &more, selection);
+                self.add_gain("evidence/features", &fact, &remedy, gain);
+            }
         }
-        self.rules = Some(RuleCounts::of(&prospects, claim));
+        self.rules = Some(RuleCounts::of(requested, selection));
     }
 
-    /// Reports missing evidence if rules wait for it. Several kinds come with a driver.
+    /// Reports missing evidence if it alone would let a run judge more rules. Several kinds come with a driver. Nothing
+    /// shows the reason on a hub without profiles.
     fn add_gain(&mut self, check: &'static str, reason: &str, remedy: &str, gain: Gain) {
         let is_listed = self.gains.iter().any(|one| one.with == gain.with);
-        if !gain.rules.is_empty() && !is_listed {
+        if !gain.rules.is_empty() && !is_listed && !reason.is_empty() {
             let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
             self.missing(check, &fact, remedy);
             self.gains.push(gain);
@@ -129,29 +133,36 @@ fn remedy(reason: &str, with: &str) -> String {
     }
 }
 
-fn rules_where(
-    prospects: &[(&'static Rule, Prospect)],
-    holds: impl Fn(&Rule, &Prospect) -> bool,
-) -> Vec<&'static Rule> {
-    let rules = prospects.iter().filter(|(rule, prospect)| holds(rule, prospect));
-    rules.map(|(rule, _)| *rule).collect()
-}
-
-/// Whether a rule lacks a kind of evidence, which is missing for that reason. A driver brings several kinds.
-fn lacks(rule: &Rule, prospect: &Prospect, kind: Kind, reason: &Reason) -> bool {
-    let Prospect::Lacks(reasons) = prospect else {
-        return false;
-    };
-    let is_same = |one: &Reason| one == reason || (one.id == reason.id && one.id == Some(ReasonId::NoDriver));
-    rule.facts.needs.contains(&kind) || reasons.iter().any(is_same)
-}
-
-fn is_unclaimed(prospect: &Prospect) -> bool {
-    match prospect {
-        Prospect::Judged => false,
-        Prospect::LeftOut(reason) => reason.id == Some(ReasonId::FeatureNotClaimed),
-        Prospect::Lacks(reasons) => reasons.iter().any(|reason| reason.id == Some(ReasonId::NoClaim)),
+/// What a run would request with one more kind of evidence.
+fn with_more(requested: &Evidence, kind: Kind) -> Evidence {
+    let mut more = requested.clone();
+    request(&mut more, kind);
+    match kind {
+        // A plugin's credential is tried on the member.
+        Kind::Plugins => request(&mut more, Kind::Members),
+        Kind::Driver | Kind::Testbed => request_driven(&mut more),
+        _ => {}
     }
+    more
+}
+
+fn request(evidence: &mut Evidence, kind: Kind) {
+    evidence.header.asked.insert(kind, Asked::Yes);
+    evidence.gaps.retain(|gap| gap.kind != kind);
+}
+
+fn rules_where(
+    evidence: &Evidence,
+    selection: &Selection,
+    holds: impl Fn(&Prospect) -> bool,
+) -> Vec<&'static Rule> {
+    let prospects = prospects(evidence, selection).into_iter();
+    let rules = prospects.filter(|(_, prospect)| holds(prospect));
+    rules.map(|(rule, _)| rule).collect()
+}
+
+fn judged(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
+    rules_where(evidence, selection, |prospect| *prospect == Prospect::Judged)
 }
 
 /// Adds the evidence that a run with a driver plans only once it is connected.
@@ -164,10 +175,14 @@ pub fn request_driven(evidence: &mut Evidence) {
 }
 
 impl Gain {
-    fn of(with: &str, rules: &[&'static Rule], claim: &Claim) -> Self {
+    /// The rules that a run can judge only with more evidence.
+    fn of(with: &str, requested: &Evidence, more: &Evidence, selection: &Selection) -> Self {
+        let before = judged(requested, selection);
+        let mut rules = judged(more, selection);
+        rules.retain(|rule| before.iter().all(|one| one.id != rule.id));
         Self {
             with: with.to_owned(),
-            amount: Amount::of(rules, claim),
+            amount: Amount::of(&rules, &more.header.claim),
             rules: rules.iter().map(|rule| rule.id).collect(),
         }
     }
@@ -201,15 +216,15 @@ impl fmt::Display for Amount {
 
 impl RuleCounts {
     /// Counts the selected rules, and those that a run can judge.
-    fn of(prospects: &[(&'static Rule, Prospect)], claim: &Claim) -> Self {
-        let selected = rules_where(prospects, |_, prospect| match prospect {
+    fn of(requested: &Evidence, selection: &Selection) -> Self {
+        let selected = rules_where(requested, selection, |prospect| match prospect {
             Prospect::LeftOut(reason) => reason.id != Some(ReasonId::Deselected),
             Prospect::Judged | Prospect::Lacks(_) => true,
         });
-        let judged = rules_where(prospects, |_, prospect| *prospect == Prospect::Judged);
+        let claim = &requested.header.claim;
         Self {
             selected: Amount::of(&selected, claim),
-            judged: Amount::of(&judged, claim),
+            judged: Amount::of(&judged(requested, selection), claim),
         }
     }
 }
@@ -226,32 +241,25 @@ impl fmt::Display for RuleCounts {
 
 #[cfg(test)]
 mod tests {
-    use judge::Selection;
-
     use super::*;
 
     #[test]
-    fn a_gain_has_the_rules_that_need_the_evidence() {
+    fn a_gain_has_the_rules_that_one_flag_unlocks() {
         let mut requested = Evidence::default();
         let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Timeline];
         let asked = kinds.map(|kind| (kind, Asked::Yes));
         requested.header.asked.extend(asked);
-        let no = |reason: &'static str| Asked::No(reason.into());
-        let missing = [(Kind::Secrets, no("no Secret")), (Kind::Members, no("no member"))];
-        requested.header.asked.extend(missing);
         let selection = Selection::default();
-        let prospects = prospects(&requested, &selection);
-        let members = requested.asked(Kind::Members);
-        let Asked::No(reason) = members else {
-            panic!("{members:?}")
-        };
-        let rules = rules_where(&prospects, |rule, prospect| {
-            lacks(rule, prospect, Kind::Members, reason)
-        });
-        let members = Gain::of("", &rules, &requested.header.claim).rules;
+        let gain = |kind| Gain::of("", &requested, &with_more(&requested, kind), &selection).rules;
+        let members = gain(Kind::Members);
         assert!(members.contains(&"version/matches-member"));
-        assert!(!members.contains(&"version/well-formed"));
-        let rules = RuleCounts::of(&prospects, &requested.header.claim);
+        // It needs Secrets too.
+        assert!(!members.contains(&"consumers/kubeconfig-works"));
+        let plugins = gain(Kind::Plugins);
+        assert!(plugins.len() > members.len());
+        assert!(members.iter().all(|rule| plugins.contains(rule)), "{plugins:?}");
+        assert!(gain(Kind::Timeline).is_empty());
+        let rules = RuleCounts::of(&requested, &selection);
         assert!(rules.judged.must > 0 && rules.judged.must < rules.selected.must);
     }
 }

@@ -3,32 +3,37 @@
 mod checks;
 mod evidence;
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use ::evidence::{
-    Claim,
+    Claim, Gap, Kind,
     api::{Edition, Role},
     redact::without_credentials,
 };
 use clap::Args;
 use collect::{
+    CollectError, Reached, Survey,
     clock::Clock,
     connect::{Connection, KubeconfigOptions},
-    reach_members, survey,
+    reach_members,
+    requests::{AuditLog, RequestsError, read_audit_log},
+    survey,
 };
 use owo_colors::Style;
 use report::{count, escape, page::Page};
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::{task::spawn_blocking, time::timeout};
 
 use self::evidence::{Gain, RuleCounts};
 use crate::command::{
-    Exit, Failure, FileFlags, PrintFormat, RunFlags, RunPlan, Target, bail_usage, print, runtime, width,
+    Exit, Failure, FileFlags, PrintFormat, RunFlags, RunPlan, Target, bail_usage, print, run::in_words,
+    runtime, width,
 };
 
 /// The default limit of a request to the hub.
 const REQUEST: Duration = Duration::from_secs(10);
-/// The survey and the members may each take as long as so many requests.
+/// The survey, the members, and the audit logs may each take as long as so many requests.
 const REQUESTS: u32 = 3;
 
 const EXAMPLES: &str = "\
@@ -63,14 +68,25 @@ pub struct Doctor {
 
 impl Doctor {
     pub fn execute(self) -> Result<Exit, Failure> {
-        let run = self.run.resolve()?;
+        let run = self.run.plan()?;
         let Target::Kubeconfig(options) = &run.target else {
             bail_usage!("a test hub needs no doctor: leave out --hub and --manager");
         };
-        self.files.prepare(&run.inputs)?;
+        let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
+        for (flag, failure) in &run.unusable {
+            diagnosis.add_failure(
+                check_of(flag),
+                failure,
+                &format!("fix the file, or leave out {flag}"),
+            );
+        }
+        if let Err(failure) = self.files.prepare(&run.inputs) {
+            let remedy = "name a file in a folder that you may write to";
+            diagnosis.add_failure("files/outputs", &failure, remedy);
+        }
         let runtime = runtime(false)?;
-        let diagnosis = runtime.block_on(diagnose(&run, options.clone()));
-        // A credential plugin may hang.
+        runtime.block_on(diagnosis.add_answers(&run, options.clone()));
+        // A credential plugin or an audit log may hang.
         runtime.shutdown_background();
         print(&match self.format {
             PrintFormat::Pretty => diagnosis.page(width()),
@@ -80,38 +96,83 @@ impl Doctor {
     }
 }
 
-/// Asks the hub and the members what a run would see first.
-async fn diagnose(run: &RunPlan, mut options: KubeconfigOptions) -> Diagnosis {
-    let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
-    let limit = match *options.request_timeout.get_or_insert(REQUEST) {
-        Duration::ZERO => Duration::MAX,
-        limit => limit.saturating_mul(REQUESTS),
-    };
-    let hub = match Connection::from_kubeconfig(&options).await {
-        Ok(hub) => hub,
-        Err(error) => {
-            diagnosis.add_failure("hub/reached", &error.into(), checks::OTHER_HUB);
-            return diagnosis;
-        }
-    };
+/// The check of a flag's file.
+fn check_of(flag: &str) -> &'static str {
+    match flag {
+        "--members" => evidence::MEMBERS,
+        "--provider-file" => evidence::PLUGINS,
+        "--audit-log" => evidence::AUDIT_LOG,
+        "--driver" => evidence::DRIVER,
+        _ => "files/waivers",
+    }
+}
+
+/// What a run would see first: the hub, and its members.
+type Answers = (Connection, Result<Survey, CollectError>, Vec<Reached>);
+
+async fn ask(run: &RunPlan, options: &KubeconfigOptions, limit: Duration) -> Result<Answers, Failure> {
+    let hub = Connection::from_kubeconfig(options).await?;
     let (plan, clock) = (&run.plan, Clock::system());
     let writes = run.driving.as_ref().is_some_and(|driving| driving.mutations);
     let (surveyed, reached) = futures::join!(
         survey(&hub, plan, writes, clock, limit),
         reach_members(&plan.members, &plan.scope, clock, limit)
     );
-    let Some(mut requested) = diagnosis.add_hub(&hub, surveyed) else {
-        return diagnosis;
-    };
-    diagnosis.add_members(plan, &reached);
-    if let Some(driving) = &run.driving {
-        evidence::request_driven(&mut requested);
-        diagnosis.add_driver(driving, &requested.header.permissions);
+    Ok((hub, surveyed, reached))
+}
+
+/// Reads the audit logs that the user named; `None` without logs, or if that takes longer than the limit.
+async fn read_logs(logs: Vec<PathBuf>, limit: Duration) -> Option<Result<AuditLog, RequestsError>> {
+    if logs.is_empty() {
+        return None;
     }
-    let log = diagnosis.add_audit_log(&plan.audit_logs, &mut requested);
-    diagnosis.add_evidence(&requested, run);
-    diagnosis.add_writers(requested, log);
-    diagnosis
+    let reading = spawn_blocking(move || read_audit_log(&logs));
+    timeout(limit, reading).await.ok()?.ok()
+}
+
+impl Diagnosis {
+    /// Asks the hub and the members what a run would see first, and reads the audit logs.
+    async fn add_answers(&mut self, run: &RunPlan, mut options: KubeconfigOptions) {
+        let limit = match *options.request_timeout.get_or_insert(REQUEST) {
+            Duration::ZERO => Duration::MAX,
+            limit => limit.saturating_mul(REQUESTS),
+        };
+        let logs = &run.plan.audit_logs;
+        let (answers, log) = futures::join!(ask(run, &options, limit), read_logs(logs.clone(), limit));
+        let mut surveyed = None;
+        match answers {
+            Ok((hub, survey, reached)) => {
+                surveyed = self.add_hub(&hub, survey);
+                self.add_members(&run.plan, &reached);
+            }
+            Err(failure) => self.add_failure("hub/reached", &failure, checks::OTHER_HUB),
+        }
+        match &log {
+            _ if logs.is_empty() => {}
+            Some(read) => self.add_audit_log(read),
+            None => {
+                let fact = format!("the audit log cannot be read in {}", in_words(limit));
+                self.warn(
+                    evidence::AUDIT_LOG,
+                    &fact,
+                    "give it more time with --request-timeout",
+                );
+            }
+        }
+        if let Some(driving) = &run.driving {
+            self.add_programs(driving);
+        }
+        let Some(mut requested) = surveyed else { return };
+        if let Some(driving) = &run.driving {
+            self.add_mutations(driving.mutations, &requested.header.permissions);
+            evidence::request_driven(&mut requested);
+        }
+        if let Some(Err(error)) = &log {
+            requested.gaps.push(Gap::of(Kind::Requests, error.to_string()));
+        }
+        self.add_evidence(&requested, run);
+        self.add_writers(requested, log.and_then(Result::ok));
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -200,7 +261,10 @@ impl Diagnosis {
         let line = failure.in_one_line();
         let (fact, remedy) = line.split_once("; ").unwrap_or((&line, remedy));
         self.add(check, State::Error, fact, Some(remedy));
-        self.exit = failure.exit();
+        // A run checks its command line before it connects.
+        if self.exit == Exit::Success || failure.exit() == Exit::Usage {
+            self.exit = failure.exit();
+        }
     }
 
     fn add(&mut self, check: &'static str, state: State, fact: &str, remedy: Option<&str>) {
@@ -243,19 +307,19 @@ impl Diagnosis {
     }
 
     fn conclusion(&self) -> String {
+        let number = |state| self.checks.iter().filter(|check| check.state == state).count();
         let Some(rules) = self.rules.filter(|_| self.exit == Exit::Success) else {
-            let code = self.exit as u8;
-            return format!("not ready: 1 error to fix before a run can begin (exit code {code})");
+            let (errors, code) = (count(number(State::Error), "error"), self.exit as u8);
+            return format!("not ready: {errors} to fix before a run can begin (exit code {code})");
         };
         let condition = if self.is_consumer {
             ", if the consumer claims the features that they need"
         } else {
             ""
         };
-        let warnings = self.checks.iter().filter(|check| check.state == State::Warn);
-        let warnings = match warnings.count() {
+        let warnings = match number(State::Warn) {
             0 => String::new(),
-            number => format!("; {}", count(number, "warning")),
+            warnings => format!("; {}", count(warnings, "warning")),
         };
         let edition = self.edition;
         format!("ready: a run can judge {rules} of edition {edition}{condition}{warnings}")
@@ -272,17 +336,23 @@ mod tests {
     fn a_failure_has_a_remedy_and_an_exit_code() {
         let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
         assert_eq!(diagnosis.exit, Exit::Success);
-        let usage = Failure::usage(anyhow!("failed to do it; do that"));
-        diagnosis.add_failure("hub/reached", &usage, "unused");
-        assert_eq!(diagnosis.exit, Exit::Usage);
         let gone = Failure::could_not_run(anyhow!("gone"));
         diagnosis.add_failure("hub/reached", &gone, "wait");
         assert_eq!(diagnosis.exit, Exit::CouldNotRun);
+        let usage = Failure::usage(anyhow!("failed to do it; do that"));
+        diagnosis.add_failure("evidence/driver", &usage, "unused");
+        assert_eq!(diagnosis.exit, Exit::Usage);
+        diagnosis.add_failure("hub/reached", &gone, "wait");
+        assert_eq!(diagnosis.exit, Exit::Usage);
         let checks = diagnosis.checks.iter();
         let shown = Vec::from_iter(checks.map(|check| (&*check.fact, check.remedy.as_deref())));
         assert_eq!(
             shown,
-            [("failed to do it", Some("do that")), ("gone", Some("wait"))]
+            [
+                ("gone", Some("wait")),
+                ("failed to do it", Some("do that")),
+                ("gone", Some("wait"))
+            ]
         );
     }
 

@@ -77,7 +77,7 @@ fn advised(error: InputError) -> anyhow::Error {
     anyhow::Error::new(error).context(message)
 }
 
-/// The audit logs to read, each of which can be opened. The value `none` reads none.
+/// The audit logs to read. The value `none` reads none.
 pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<PathBuf>, Failure> {
     let is_none = |log: &PathBuf| log.as_path() == Path::new("none");
     if given.iter().all(is_none) {
@@ -91,7 +91,12 @@ pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<Path
     if target.is_some_and(|target| target.reference().is_some()) {
         bail_usage!("a test hub's own audit log is read: leave out --audit-log");
     }
-    for log in given {
+    Ok(given.to_vec())
+}
+
+/// Checks before a run that the logs can be opened.
+pub fn check_audit_logs(logs: &[PathBuf]) -> Result<(), Failure> {
+    for log in logs {
         let opened = if log.is_dir() {
             fs::read_dir(log).map(drop)
         } else {
@@ -101,7 +106,7 @@ pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<Path
             .with_context(|| format!("failed to read the audit log {}", log.display()))
             .map_err(Failure::usage)?;
     }
-    Ok(given.to_vec())
+    Ok(())
 }
 
 /// Adds the logs to evidence that was read from a file, and prints notes about them.

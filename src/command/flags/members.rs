@@ -11,7 +11,7 @@ use std::{
 use collect::{
     Dial, MemberWay, Members,
     connect::{ClientError, USER_AGENT},
-    plugins::{Call, Plugins, Provider, Ran, Runner, read_providers},
+    plugins::{Call, Plugins, Provider, Ran, Runner},
     read_members,
 };
 use evidence::ObjectKey;
@@ -43,13 +43,8 @@ impl From<OsString> for MembersFrom {
     }
 }
 
-/// Reads the members and the credential plugins; also returns the files that were read.
-pub fn from_files(
-    given: &[MembersFrom],
-    providers: Option<&Path>,
-    target: &Target,
-) -> Result<(Members, Vec<PathBuf>), Failure> {
-    let (mut members, mut files) = (Members::default(), Vec::new());
+/// Checks the flags against each other and against the target.
+pub fn check(given: &[MembersFrom], providers: Option<&Path>, target: &Target) -> Result<(), Failure> {
     let number = given.len() + usize::from(providers.is_some());
     if given.contains(&MembersFrom::Nowhere) {
         if number > 1 {
@@ -58,26 +53,28 @@ pub fn from_files(
                  of that name as ./none"
             );
         }
-        return Ok((members, files));
-    }
-    if number > 0 && target.reference().is_some() {
+    } else if number > 0 && target.reference().is_some() {
         bail_usage!(
             "a test hub brings its own members, which need no flag: leave out --members and --provider-file"
         );
     }
+    Ok(())
+}
+
+/// Reads the members; also returns the files that were read.
+pub fn from_files(given: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Failure> {
+    let (mut members, mut files) = (Members::default(), Vec::new());
     for from in given {
-        if let MembersFrom::File(path) = from {
-            let (ways, read) = read_members(path).map_err(Failure::usage)?;
-            members.ways.extend(ways);
-            files.push(path.clone());
-            files.extend(read);
-        } else {
-            members.from_secrets = true;
+        match from {
+            MembersFrom::Nowhere => {}
+            MembersFrom::Secrets => members.from_secrets = true,
+            MembersFrom::File(path) => {
+                let (ways, read) = read_members(path).map_err(Failure::usage)?;
+                members.ways.extend(ways);
+                files.push(path.clone());
+                files.extend(read);
+            }
         }
-    }
-    if let Some(path) = providers {
-        members.plugins = Some(read_providers(path).map_err(Failure::usage)?);
-        files.push(path.to_owned());
     }
     Ok((members, files))
 }

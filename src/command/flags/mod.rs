@@ -11,7 +11,7 @@ pub mod target;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use collect::Plan;
+use collect::{Plan, plugins::read_providers};
 use evidence::{Claim, Scope};
 use judge::{Selection, Waivers};
 
@@ -61,13 +61,25 @@ pub struct RunPlan {
     pub own_audit_log: bool,
     pub driving: Option<Driving>,
     pub waivers: Option<Waivers>,
+    /// The flags whose files cannot be used, with the reasons: the plan is made without them.
+    pub unusable: Vec<(&'static str, Failure)>,
     /// The files that the run reads: no report may replace one.
     pub inputs: Vec<PathBuf>,
 }
 
 impl RunFlags {
-    /// Plans a run, and reads the files that it needs.
+    /// Plans a run that has all the files that it needs.
     pub fn resolve(&self) -> Result<RunPlan, Failure> {
+        let mut run = self.plan()?;
+        if run.unusable.is_empty() {
+            Ok(run)
+        } else {
+            Err(run.unusable.remove(0).1)
+        }
+    }
+
+    /// Plans a run, and reads the files that it needs.
+    pub fn plan(&self) -> Result<RunPlan, Failure> {
         let (mut claim, mut scope) = (Claim::default(), Scope::default());
         let judge = &self.judge;
         judge.claim.apply(&mut claim)?;
@@ -77,21 +89,32 @@ impl RunFlags {
         target.claim(&mut claim);
         target.scope(&claim, &mut scope);
 
-        let waivers = files::read_waivers(judge.claim.waivers.as_deref())?;
+        let mut unusable = Vec::new();
+        let waivers = files::read_waivers(judge.claim.waivers.as_deref());
+        let waivers = usable("--waivers", waivers, &mut unusable);
         let providers = self.plan.provider_file.as_deref();
-        let (members, mut inputs) = members::from_files(&self.plan.members, providers, &target)?;
+        members::check(&self.plan.members, providers, &target)?;
+        let members = members::from_files(&self.plan.members);
+        let (mut members, mut inputs) = usable("--members", members, &mut unusable);
+        if let Some(path) = providers {
+            let plugins = read_providers(path).map(Some).map_err(Failure::usage);
+            members.plugins = usable("--provider-file", plugins, &mut unusable);
+        }
         let mut plan = self.plan.plan(claim, scope, &target, members)?;
+        inputs.extend(plan.audit_logs.clone());
+        let logs = files::check_audit_logs(&plan.audit_logs).map(|()| plan.audit_logs);
+        plan.audit_logs = usable("--audit-log", logs, &mut unusable);
         // Its hooks may bring about what the scope names.
         plan.wait |= self.driver.file().is_some();
-        let driving = self.driver.resolve(&target, &plan)?;
+        let driving = usable("--driver", self.driver.resolve(&target, &plan), &mut unusable);
 
         let named = [
             target.kubeconfig(),
             self.driver.file(),
+            providers,
             judge.claim.waivers.as_deref(),
             judge.config.file(),
         ];
-        inputs.extend(plan.audit_logs.clone());
         inputs.extend(named.into_iter().flatten().map(Path::to_owned));
         Ok(RunPlan {
             selection,
@@ -101,7 +124,20 @@ impl RunFlags {
             own_audit_log: self.plan.audit_logs.is_empty(),
             driving,
             waivers,
+            unusable,
             inputs,
         })
     }
+}
+
+/// The content of a flag's file. If the file cannot be used, nothing, and the flag is listed.
+fn usable<T: Default>(
+    flag: &'static str,
+    content: Result<T, Failure>,
+    unusable: &mut Vec<(&'static str, Failure)>,
+) -> T {
+    content.unwrap_or_else(|failure| {
+        unusable.push((flag, failure));
+        T::default()
+    })
 }

@@ -108,6 +108,7 @@ impl Run {
             return self.on_hub();
         };
         let logs = files::audit_logs(&self.flags.plan.audit_logs, None)?;
+        files::check_audit_logs(&logs)?;
         judge_file(path, &logs, &self.flags.judge, &self.outputs, self.input.limits())
     }
 
