@@ -14,6 +14,9 @@ use crate::command::{Target, called};
 /// Interval of the parts. The rest of a minute is for writing one, so that a killed run loses a minute at most.
 const EVERY: Duration = Duration::from_secs(50);
 
+/// Writing parts takes at most one part in so many of the time.
+const SHARE: u32 = 20;
+
 #[derive(Clone, Debug)]
 pub struct RecordPart {
     part: Part,
@@ -87,7 +90,10 @@ impl Keeper {
 
     /// Writes a part. Returns a warning about the first failure: the run goes on, and tries each part.
     pub fn write(&mut self, so_far: &Evidence) -> Option<String> {
-        let failure = self.record.write(so_far).err()?;
+        let began = Instant::now();
+        let written = self.record.write(so_far);
+        self.next = self.next.max(Instant::now() + SHARE * began.elapsed());
+        let failure = written.err()?;
         let is_first = !std::mem::replace(&mut self.has_failed, true);
         is_first.then(|| {
             let path = self.record.part.path();
