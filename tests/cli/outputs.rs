@@ -109,13 +109,19 @@ fn full_disk_is_reported_and_other_reports_are_written() {
 fn verdicts_that_cannot_be_printed_are_a_failure() {
     let folder = folder_with_dump();
     let full = File::create("/dev/full").expect("a full disk");
-    let mut run = command("run --json report.json --from dump.yaml");
+    let mut run = command("run --json report.json --junit /dev/full --from dump.yaml");
     let run = run.current_dir(folder.path("")).stdout(full);
     let run = run.stderr(Stdio::piped()).spawn().expect("the command runs");
     let output = run.wait_with_output().expect("it ends");
     let err = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(4), "{err}");
-    assert_contains(&err, &["failed to write to standard output", "No space left"]);
+    // Neither failure hides the other.
+    let failures = [
+        "failed to write to standard output",
+        "failed to write --junit /dev/full: ",
+    ];
+    assert_contains(&err, &failures);
+    assert_contains(&err, &["No space left"]);
     assert!(folder.path("report.json").exists());
 }
 

@@ -63,7 +63,13 @@ pub fn conclude(
         ..submitted
     };
     let left = leave(&shown, &submitted, outputs, read_from);
-    show(&shown, flags).and(left)?;
+    let printed = show(&shown, flags);
+    if left.is_err()
+        && let Err(unprinted) = &printed
+    {
+        unprinted.print();
+    }
+    left.and(printed)?;
     Ok(exit(&judgement, flags.complete))
 }
 
