@@ -71,7 +71,8 @@ pub struct ServeHub {
 impl ServeHub {
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.hub {
-            TestHub::K3s if Hub::HAS_K3S && self.audit_log_out.is_some() => {
+            TestHub::K3s if !Hub::HAS_K3S => return Err(HubError::WithoutK3s.into()),
+            TestHub::K3s if self.audit_log_out.is_some() => {
                 bail_usage!("--audit-log-out is for --hub lab or envtest")
             }
             TestHub::Envtest | TestHub::K3s if self.port.is_some() => {
@@ -211,7 +212,6 @@ pub async fn start(
             options.api_server_flags.extend(flags);
             Hub::envtest_with(&assets, options, definitions).await
         }
-        TestHub::K3s if !Hub::HAS_K3S => Err(HubError::WithoutK3s),
         TestHub::K3s => {
             anstream::eprintln!("note: starting K3s in a container; the first start pulls its image");
             Hub::k3s_with(definitions).await

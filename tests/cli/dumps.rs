@@ -28,7 +28,9 @@ fn clusterset_is_declared_by_its_namespace_and_recorded() {
     expect(3, &run);
     let folder = Folder::new();
     let (record, json) = (folder.flag("evidence.jsonl"), folder.flag("report.json"));
-    let declared = format!("{run} --clusterset fleet=production --record {record}");
+    // Saying it twice is no contradiction.
+    let twice = "--clusterset fleet=production --clusterset fleet=production";
+    let declared = format!("{run} {twice} --record {record}");
     expect(1, declared);
     expect(1, format!("replay {record} {rule} --json {json}"));
     let report = folder.json("report.json");

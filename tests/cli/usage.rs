@@ -34,7 +34,7 @@ run --from conforming.yaml --clusterset fleet | --clusterset | such as fleet=pro
 run --from conforming.yaml --clusterset =production | such as fleet=production
 run --from conforming.yaml --clusterset Fleet=production | such as fleet=production
 run --from conforming.yaml --clusterset 'fleet=in production' | a label value
-run --from conforming.yaml --clusterset fleet=one --clusterset fleet=two | --clusterset names a namespace twice
+run --from conforming.yaml --clusterset fleet=one --clusterset fleet=two | fleet=two contradicts --clusterset fleet=one
 run --from conforming.yaml --cluster-manager-agent 'manager/v0 (linux)' | before the first `/`: write manager
 run --from conforming.yaml --scheduler-agent 'manager/v0 (linux)' | --scheduler-agent | write manager
 run --from conforming.yaml --consumer-agent / | --consumer-agent | such as manager
@@ -113,6 +113,22 @@ run --hub k3s --manager reference | built without the feature k3s | --features k
 ";
 #[cfg(feature = "k3s")]
 const WITHOUT_K3S: &str = "";
+
+#[cfg(not(feature = "k3s"))]
+#[test]
+fn build_without_k3s_says_so_before_it_writes() {
+    let folder = Folder::new();
+    let report = folder.write("report.json", "an earlier report");
+    let run = format!("run --hub k3s --manager reference --json {report}");
+    refused(run, &["built without the feature k3s"]);
+    assert_eq!(folder.text("report.json"), "an earlier report");
+    let hub = format!(
+        "hub --hub k3s --members a --members-out {}",
+        folder.flag("members")
+    );
+    refused(hub, &["built without the feature k3s"]);
+    assert!(!folder.path("members").exists());
+}
 
 #[test]
 fn bad_usage_is_one_message() {

@@ -108,9 +108,15 @@ impl ClaimFlags {
         if let Some(both) = both.next() {
             bail_usage!("--feature {both} contradicts --no-feature {both}: give one of them");
         }
-        let clustersets: BTreeMap<_, _> = self.clustersets.iter().cloned().collect();
-        if clustersets.len() < self.clustersets.len() {
-            bail_usage!("--clusterset names a namespace twice: a namespace represents one ClusterSet");
+        let mut clustersets = BTreeMap::new();
+        for (namespace, set) in &self.clustersets {
+            let other = clustersets.insert(namespace.clone(), set.clone());
+            if let Some(other) = other.filter(|other| other != set) {
+                bail_usage!(
+                    "--clusterset {namespace}={set} contradicts --clusterset {namespace}={other}: a namespace \
+                     represents one ClusterSet, give one of them"
+                );
+            }
         }
         apply_roles(&self.roles, self.edition, claim)?;
         for feature in &self.features {

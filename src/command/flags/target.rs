@@ -16,6 +16,7 @@ use judge::rules;
 use lab::{
     consumer,
     crd::CustomResourceDefinition,
+    hub::{Hub, HubError},
     manager::{self, Fault, Manager},
     scheduler,
 };
@@ -82,6 +83,8 @@ pub enum Target {
 impl TargetFlags {
     pub fn resolve(self, claim: &Claim) -> Result<Target, Failure> {
         match (self.hub, self.manager) {
+            // Before a report is replaced.
+            (Some(TestHub::K3s), _) if !Hub::HAS_K3S => Err(HubError::WithoutK3s.into()),
             (Some(hub), Some(reference)) => {
                 reference.check(claim)?;
                 Ok(Target::Test(hub, reference))
