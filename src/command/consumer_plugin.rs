@@ -2,11 +2,12 @@
 
 use std::{env, path::PathBuf};
 
-use anyhow::anyhow;
+use anyhow::{Context as _, anyhow};
 use clap::{Args, ValueHint};
 use collect::testbed::{PluginReply, PluginRun, is_profile_variable, report_plugin_run};
+use tokio::runtime::Builder;
 
-use crate::command::{Exit, Failure, print, runtime};
+use crate::command::{Exit, Failure, print};
 
 /// The variable with which a caller describes the cluster (KEP-541).
 const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
@@ -40,7 +41,8 @@ impl ConsumerPlugin {
             env: variables.collect(),
             exec_info: env::var(EXEC_INFO).ok(),
         };
-        let runtime = runtime(false)?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.context("failed to start the runtime")?;
         let reply = runtime
             .block_on(report_plugin_run(&self.recorder, run))
             .map_err(Failure::could_not_run)?;

@@ -96,7 +96,7 @@ impl RunProgress {
                 line.set_message(text.to_owned());
                 line.tick();
             }
-            None if self.waits && is_due() => self.screen.print(text),
+            None if is_due() => self.screen.print(text),
             None => {}
         }
     }
@@ -119,7 +119,7 @@ impl RunProgress {
     fn is_due(&self, elapsed: Duration, observe: Duration) -> bool {
         let periods = elapsed.as_secs() / PERIOD.as_secs();
         let is_long = observe.max(elapsed) >= PERIOD;
-        is_long && self.lines.fetch_max(periods + 1, Ordering::Relaxed) <= periods
+        self.waits && is_long && self.lines.fetch_max(periods + 1, Ordering::Relaxed) <= periods
     }
 }
 
@@ -170,7 +170,8 @@ impl Progress for RunProgress {
     fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
         let left = in_words(most.saturating_sub(elapsed));
         let line = format!("waiting for {awaited} to settle, at most {left}");
-        self.show(&line, || !self.settles.swap(true, Ordering::Relaxed));
+        let is_first = || !self.settles.swap(true, Ordering::Relaxed);
+        self.show(&line, || self.waits && is_first());
     }
 
     fn wants_snapshot(&self, is_over: bool) -> bool {
@@ -250,13 +251,13 @@ mod tests {
 
     const MINUTE: u64 = 60;
 
-    fn progress() -> RunProgress {
-        RunProgress::new(&Selection::default(), None, None, true)
+    fn progress(waits: bool) -> RunProgress {
+        RunProgress::new(&Selection::default(), None, None, waits)
     }
 
     #[test]
     fn a_log_reports_immediately_and_then_each_minute() {
-        let log = progress();
+        let log = progress(true);
         let mut lines = Vec::new();
         for second in 1..=4 * MINUTE {
             let [watched, observe] = [second, 3 * MINUTE].map(Duration::from_secs);
@@ -280,11 +281,13 @@ mod tests {
     }
 
     #[test]
-    fn a_log_does_not_report_short_waits() {
-        let log = progress();
-        for second in 1..MINUTE {
-            let observe = Duration::from_secs(MINUTE - 1);
-            assert!(!log.is_due(Duration::from_secs(second), observe));
+    fn a_log_does_not_report_short_or_simulated_waits() {
+        for (waits, observe) in [(true, MINUTE - 1), (false, 10 * MINUTE)] {
+            let log = progress(waits);
+            for second in 1..=observe {
+                let [watched, observe] = [second, observe].map(Duration::from_secs);
+                assert!(!log.is_due(watched, observe), "{waits} {second}");
+            }
         }
     }
 
