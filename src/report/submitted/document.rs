@@ -25,7 +25,7 @@ const LEFT: usize = 1_900;
 
 /// The report of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Document {
     /// The version of this shape: `conformance.clusterprofile/v1`.
     pub api_version: String,
@@ -81,7 +81,7 @@ fn write_claim<S: Serializer>(claim: &Claim, serializer: S) -> Result<S::Ok, S::
 
 /// What was observed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Covered {
     /// The namespaces, the manager, and the scheduler that were judged; all where none are named.
     #[serde(flatten)]
@@ -112,7 +112,7 @@ pub struct Covered {
 
 /// The file from which it can be judged again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kept {
     /// Its name, without the folder.
     pub file: String,
@@ -128,6 +128,7 @@ pub struct Kept {
 
 /// The verdicts on the rules of one suite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct SuiteResult {
     /// The suite.
     pub name: String,
@@ -141,7 +142,7 @@ pub struct SuiteResult {
 
 /// The verdicts on some rules. Rules that are not listed have passed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Group {
     /// Their result.
     pub result: Judged,
@@ -173,7 +174,7 @@ pub enum Judged {
 
 /// A rule that did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Entry {
     /// Its id.
     pub rule: String,

@@ -114,7 +114,14 @@ decision: => verdict: x\ndecision: => verdict
 edition: standard => edition: standart => standart
 scope: => scopes: => scope
 claim:\n => claim:\n  certified: true\n => claim.certified
-waivers:\n- => waivers:\n- approved: true\n  => approved"#;
+waivers:\n- => waivers:\n- approved: true\n  => approved
+claim: => certification:\n  "certified by the SIG": {"level gold": []}\nclaim: => unknown field `certification`
+claim: => certified: ~\nclaim: => unknown field `certified`
+scope: => scope:\n  certified: [] => unknown field `certified`
+evidence: => evidence:\n  certified: [] => unknown field `certified`
+- name: identity => - certified: ~\n  name: identity => unknown field `certified`
+  core:\n =>   core:\n    certified: ~\n => unknown field `certified`
+- rule: => - certified: {}\n      rule: => unknown field `certified`"#;
 
 #[test]
 fn files_that_are_not_reports_are_refused() {
