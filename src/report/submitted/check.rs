@@ -68,13 +68,10 @@ impl Check {
             notes: Vec::new(),
             obstacles: Vec::new(),
         };
-        let (decision, by_verdicts) = (document.decision, document.decision_by_verdicts());
-        if by_verdicts != decision {
-            check.obstacles.push(format!(
-                "the report contradicts itself: it is {decision}, and its verdicts make {by_verdicts}: submit it as the \
-                 suite wrote it"
-            ));
-        }
+        let contradiction = document.contradiction();
+        check.obstacles.extend(contradiction.iter().map(|contradiction| {
+            format!("the report contradicts itself: {contradiction}: submit it as the suite wrote it")
+        }));
         match proof {
             Proof::Missing => check.obstacles.extend(document.evidence.as_ref().map(|kept| {
                 let file = &kept.file;
@@ -85,7 +82,7 @@ impl Check {
             }
             Proof::Held(held) => check.compare(document, held, show),
         }
-        if by_verdicts != decision {
+        if contradiction.is_some() {
             check.fitness = Fitness::DoesNotHold;
         }
         check.obstacles.extend(obstacles(document));
@@ -122,6 +119,13 @@ fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report))
     let in_evidence = std::mem::replace(&mut again.about, document.about.clone());
     again.about.update(&in_evidence);
     let mut differences = changes(document, &again);
+    if differences.is_empty() && *document != again {
+        differences.push(Change {
+            at: "the order of a list".to_owned(),
+            old: Some("changed".into()),
+            new: Some("as the suite writes it".into()),
+        });
+    }
     differences.sort_by_key(|change| !change.at.contains('/'));
     differences
 }

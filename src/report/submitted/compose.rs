@@ -199,7 +199,7 @@ impl Entry {
 }
 
 impl Document {
-    /// Its groups of rules. Decisions do not tell SHOULD and MAY rules that passed apart.
+    /// Its groups of rules. Decisions do not distinguish SHOULD and MAY rules that passed.
     fn groups(&self) -> impl Iterator<Item = (Level, &Group)> {
         self.suites.iter().flat_map(|suite| {
             let core = suite.core.iter().map(|group| (Level::Must, group));
@@ -214,6 +214,20 @@ impl Document {
                 .into_iter()
                 .flatten()
         })
+    }
+
+    /// How its decision contradicts its verdicts or its decision by its own edition.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let (decision, by_verdicts) = (self.decision, self.decision_by_verdicts());
+        if by_verdicts != decision {
+            return Some(format!("it is {decision}, and its verdicts make {by_verdicts}"));
+        }
+        let own = self.editions.iter().find(|one| one.edition == self.edition)?;
+        let by_edition = own.decision.filter(|by_edition| *by_edition != decision)?;
+        Some(format!(
+            "it is {decision}, and {by_edition} by edition {}",
+            own.edition
+        ))
     }
 
     /// The decision that follows from the rules that it lists, and from whether others passed.

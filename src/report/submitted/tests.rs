@@ -190,12 +190,26 @@ fn every_change_to_a_report_is_found() {
 }
 
 #[test]
+fn reordered_list_is_a_difference() {
+    let mut reordered = document();
+    let suites = reordered.suites.iter_mut();
+    let mut groups = suites.flat_map(|suite| suite.core.iter_mut().chain(&mut suite.extended));
+    let group = groups.find(|group| group.skipped_rules.len() > 1);
+    group.expect("two skipped rules").skipped_rules.swap(0, 1);
+    let check = checked(&reordered);
+    assert_eq!(check.fitness, Fitness::DoesNotHold);
+    assert_eq!(check.differences.len(), 1);
+    assert_contains(&check.differences[0].at, &["order"]);
+}
+
+#[test]
 fn contradiction_is_found_without_evidence() {
     let fitness = |document: &Document| Check::of(document, &mut Proof::Missing, |_| {}).fitness;
     assert_eq!(fitness(&document()), Fitness::NotVerified);
     for (pointer, part) in [
         ("/decision", json!("conformant")),
         ("/decision", json!("inconclusive")),
+        ("/editions/0/decision", json!("conformant")),
         ("/suites/0/core/failedRules", json!([])),
     ] {
         let tampered = tampered(pointer, part);
@@ -203,6 +217,7 @@ fn contradiction_is_found_without_evidence() {
     }
     // An inconclusive MUST rule leaves the decision open.
     let mut open = arbitrary(&[0], "a", 1);
+    open.editions.clear();
     open.scope.scope.namespaces.clear();
     open.decision = Decision::Conformant;
     assert_eq!(fitness(&open), Fitness::NotVerified);
