@@ -153,6 +153,11 @@ fn step_summary_is_appended_to_and_other_files_are_replaced() {
     folder.write("report.md", "of yesterday");
     run("report.md");
     assert_eq!(folder.text("report.md"), alone);
+    call_in(&folder, "run --from dump.yaml --json summary.md");
+    assert!(
+        folder.text("summary.md").starts_with('{'),
+        "only Markdown is appended"
+    );
 }
 
 #[test]

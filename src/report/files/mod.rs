@@ -2,14 +2,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs, io,
+    env, fs, io,
     path::{Path, PathBuf},
 };
 
 use evidence::named_enum;
 
 pub use self::place::Part;
-use self::place::{Place, folder_of};
+use self::place::{Place, Unwritten, folder_of};
 
 mod place;
 
@@ -32,6 +32,9 @@ named_enum! {
         Report = "report",
     }
 }
+
+/// The variable with the path of a GitHub step's summary.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Checked files, at most one of each format. Dropping them changes nothing.
 pub type OutputFiles = BTreeMap<FileFormat, Output>;
@@ -75,22 +78,37 @@ pub fn prepare(
                 source: None,
             });
         }
-        outputs.insert(format, Output::open(&name(format), path)?);
+        // Other commands of a GitHub step write its summary, too.
+        let place = if format == FileFormat::Markdown && is_step_summary(&path) {
+            Place::after(&path)
+        } else {
+            Place::of(&path)
+        };
+        outputs.insert(format, Output::at(&name(format), path, place)?);
     }
     Ok(outputs)
+}
+
+fn is_step_summary(path: &Path) -> bool {
+    env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), path))
 }
 
 impl Output {
     /// Checks that a file can be written. `name` is what the user calls it.
     pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
-        match Place::of(&path) {
+        let place = Place::of(&path);
+        Self::at(name, path, place)
+    }
+
+    fn at(name: &str, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
+        match place {
             Ok(place) => Ok(Self {
                 name: name.to_owned(),
                 path,
                 place,
                 part: None,
             }),
-            Err(source) => Err(OutputError::of("prepare", name, &path, source)),
+            Err(source) => Err(OutputError::of("prepare", name, &path, source.into())),
         }
     }
 
@@ -114,7 +132,7 @@ impl Output {
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
         let written = self.place.write(content);
-        written.map_err(|source| OutputError::of("write", &self.name, &self.path, source))?;
+        written.map_err(|unwritten| OutputError::of("write", &self.name, &self.path, unwritten))?;
         if let Some(part) = self.part {
             part.remove();
         }
@@ -123,17 +141,20 @@ impl Output {
 }
 
 impl OutputError {
-    fn of(action: &str, name: &str, path: &Path, source: io::Error) -> Self {
-        let advice = advice(path, &source);
+    fn of(action: &str, name: &str, path: &Path, unwritten: Unwritten) -> Self {
+        let advice = match unwritten.kept {
+            Some(kept) => format!("its content is in {}", kept.display()),
+            None => advice(path, &unwritten.source),
+        };
         Self {
             what: format!("failed to {action} {name} {}: {advice}", path.display()),
-            source: Some(source),
+            source: Some(unwritten.source),
         }
     }
 }
 
 /// Whether two paths lead to one regular file, which may not be there yet.
-pub(crate) fn is_same(one: &Path, other: &Path) -> bool {
+fn is_same(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| {
         fs::canonicalize(path).ok().or_else(|| {
             let folder = fs::canonicalize(folder_of(path)).ok()?;
@@ -211,6 +232,33 @@ mod tests {
         fs::remove_file(&path).expect("removed");
         write(output).expect("written");
         assert_eq!(fs::read_to_string(&path).expect("there"), "content");
+    }
+
+    #[test]
+    fn content_is_kept_if_the_rename_fails() {
+        let folder = folder();
+        let path = folder.path().join("report.json");
+        let output = output(&path);
+        // Nothing replaces a folder that is not empty.
+        fs::create_dir_all(path.join("full")).expect("created");
+        let error = write(output).expect_err("no place for it").to_string();
+        let (_, kept) = error.split_once("its content is in ").expect("where it is");
+        assert_eq!(fs::read_to_string(kept).expect("kept"), "content", "{error}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn open_file_is_not_replaced() {
+        use std::{io::Write, os::fd::AsRawFd};
+        let folder = folder();
+        let path = folder.path().join("all.txt");
+        let mut open = fs::File::create(&path).expect("created");
+        open.write_all(b"other output, ").expect("written");
+        let name = format!("/dev/fd/{}", open.as_raw_fd());
+        let mut output = output(Path::new(&name));
+        assert!(output.begin_part().is_none());
+        write(output).expect("written");
+        assert_eq!(fs::read_to_string(&path).expect("there"), "other output, content");
     }
 
     #[test]

@@ -1,18 +1,12 @@
 //! The place of a file's content, found before a run and written at its end, and the part that a killed run leaves.
 
 use std::{
-    env,
     ffi::OsString,
     fs, io,
     path::{Path, PathBuf},
 };
 
 use tempfile::NamedTempFile;
-
-use super::is_same;
-
-/// The variable with the path of a GitHub step's summary.
-const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Where the content goes.
 #[derive(Debug)]
@@ -33,21 +27,24 @@ impl Place {
         {
             use std::os::fd::AsFd;
             let stream = match path.to_str() {
-                Some("/dev/stdout") => Some(io::stdout().as_fd().try_clone_to_owned()?),
-                Some("/dev/stderr") => Some(io::stderr().as_fd().try_clone_to_owned()?),
+                Some("/dev/stdout" | "/dev/fd/1" | "/proc/self/fd/1") => {
+                    Some(io::stdout().as_fd().try_clone_to_owned()?)
+                }
+                Some("/dev/stderr" | "/dev/fd/2" | "/proc/self/fd/2") => {
+                    Some(io::stderr().as_fd().try_clone_to_owned()?)
+                }
                 _ => None,
             };
             if let Some(stream) = stream {
                 return Ok(Place::Into(stream.into()));
             }
         }
-        // Other commands of a GitHub step write its summary, too.
-        if env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), path)) {
-            let file = fs::OpenOptions::new().append(true).create(true).open(path)?;
-            return Ok(Place::After(file));
-        }
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            // An open file may be regular; replacing it would lose other output.
+            Ok(there) if there.is_file() && (path.starts_with("/dev") || path.starts_with("/proc")) => {
+                return Ok(Place::Into(fs::OpenOptions::new().append(true).open(path)?));
+            }
             // Replace a link's target, not the link.
             Ok(there) if there.is_file() => {
                 // Replacing a file only needs rights on its folder, so check the file's own.
@@ -67,8 +64,17 @@ impl Place {
         Ok(Place::Replaced(target))
     }
 
+    /// Finds the place after a file's content. Fails if it cannot be written.
+    pub(crate) fn after(path: &Path) -> io::Result<Self> {
+        let file = fs::OpenOptions::new().append(true).create(true).open(path);
+        file.map(Place::After)
+    }
+
     /// Writes the content, atomically for a file that is replaced.
-    pub(crate) fn write(self, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn write(
+        self,
+        content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
+    ) -> Result<(), Unwritten> {
         match self {
             Place::Replaced(target) => {
                 let mut file = temporary(&target)?;
@@ -76,24 +82,46 @@ impl Place {
                 file.as_file().sync_all()?;
                 put_in_place(file, &target)
             }
-            Place::Into(mut file) => buffered(&mut file, content),
+            Place::Into(mut file) => Ok(buffered(&mut file, content)?),
             Place::After(mut file) => {
                 if file.metadata()?.len() > 0 {
                     io::Write::write_all(&mut file, b"\n\n")?;
                 }
-                buffered(&mut file, content)
+                Ok(buffered(&mut file, content)?)
             }
         }
     }
 }
 
+/// Why content could not be written.
+pub(crate) struct Unwritten {
+    pub(crate) source: io::Error,
+    /// The file that holds the complete content instead, if there is one.
+    pub(crate) kept: Option<PathBuf>,
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(source: io::Error) -> Self {
+        Self { source, kept: None }
+    }
+}
+
 /// Replaces the target with the complete file. If that fails, as with a single file mounted into a container, it copies
-/// the content.
-fn put_in_place(file: NamedTempFile, target: &Path) -> io::Result<()> {
+/// the content. If that fails too, it keeps the file.
+fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
     let Err(unplaced) = file.persist(target) else {
         return Ok(());
     };
-    let mut content = unplaced.file.as_file();
+    copy(unplaced.file.as_file(), target).map_err(|_| {
+        let kept = unplaced.file.keep().ok().map(|(_, path)| path);
+        Unwritten {
+            source: unplaced.error,
+            kept: kept.filter(|path| path.exists()),
+        }
+    })
+}
+
+fn copy(mut content: &fs::File, target: &Path) -> io::Result<()> {
     io::Seek::rewind(&mut content)?;
     let mut there = fs::File::create(target)?;
     io::copy(&mut content, &mut there)?;
@@ -109,10 +137,14 @@ fn buffered(
     io::Write::flush(&mut buffer)
 }
 
-/// Creates a file in the folder of another, with its permissions.
 fn temporary(target: &Path) -> io::Result<NamedTempFile> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".clusterprofile-conformance-");
+    create(builder, target)
+}
+
+/// Creates a file in the folder of another, with its permissions.
+fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> io::Result<NamedTempFile> {
     // Reports are for others to read, as far as the user's umask lets them.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
@@ -136,6 +168,8 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 
 /// What the name of a part adds to the file's.
 const SUFFIX: &str = ".part";
+/// What the name of a part adds while it is written. It is fixed: the next run removes what a killed run leaves.
+const UNFINISHED: &str = ".part.tmp";
 
 /// A copy of what a file is to hold, next to it: `FILE.part`. Each write replaces it atomically.
 #[derive(Clone, Debug)]
@@ -162,7 +196,12 @@ impl Part {
 
     /// Replaces the content. May block. If it fails, the earlier content stays.
     pub fn write(&self, content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>) -> io::Result<()> {
-        let mut file = temporary(&self.file)?;
+        let unfinished = self.named(UNFINISHED);
+        remove(&unfinished)?;
+        let name = unfinished.file_name().unwrap_or_default();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(name).rand_bytes(0);
+        let mut file = create(builder, &self.file)?;
         buffered(file.as_file_mut(), content)?;
         file.as_file().sync_all()?;
         file.persist(self.path()).map_err(|unplaced| unplaced.error)?;
@@ -171,6 +210,7 @@ impl Part {
 
     /// Gives the part of an earlier run a name that no later run writes to. Returns the name, or `None` if there is no part.
     pub fn set_aside(&self) -> io::Result<Option<PathBuf>> {
+        remove(&self.named(UNFINISHED))?;
         if !self.path().try_exists()? {
             return Ok(None);
         }
@@ -183,13 +223,22 @@ impl Part {
 
     /// Removes it. A part that cannot be removed only takes room.
     pub(crate) fn remove(&self) {
-        let _ = fs::remove_file(self.path());
+        for suffix in [SUFFIX, UNFINISHED] {
+            let _ = fs::remove_file(self.named(suffix));
+        }
     }
 
     fn named(&self, suffix: &str) -> PathBuf {
         let mut name = OsString::from(&self.file);
         name.push(suffix);
         name.into()
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
     }
 }
 
@@ -213,6 +262,16 @@ mod tests {
         });
         assert_eq!(failed.expect_err("no room").kind(), io::ErrorKind::StorageFull);
         assert_eq!(fs::read_to_string(part.path()).expect("there"), "first");
+        assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
+    }
+
+    #[test]
+    fn unfinished_part_of_a_killed_run_is_replaced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let part = Part::of(&folder.path().join("evidence.jsonl"));
+        fs::write(folder.path().join("evidence.jsonl.part.tmp"), "half").expect("written");
+        write(&part, "second");
+        assert_eq!(fs::read_to_string(part.path()).expect("there"), "second");
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1);
     }
 
