@@ -6,13 +6,13 @@ use evidence::redact::redact_value;
 use serde_json::Value;
 
 use super::{
-    Changed, Event, What, clean,
+    Changed, Event, What, beginning, clean,
     gather::{Draft, Gathered, is_of},
     size,
 };
 use crate::text::{
-    difference::{Change, Masked, differences, leads},
-    yaml::flow_in_order,
+    difference::{Masked, differences, leads},
+    yaml::flow,
 };
 
 /// How many events a story has.
@@ -26,6 +26,9 @@ const FIELDS: usize = 6;
 
 /// The parts of a member's answers that are listed first.
 const FIRST: [&str; 2] = ["version", "readyz"];
+
+/// The keys of a kubeconfig with this end have files in base64 as values.
+const DATA: &str = "-data";
 
 /// The fields of an item that are listed first, as its value may be shortened.
 const IDENTIFYING: [&str; 6] = ["type", "name", "status", "reason", "value", "server"];
@@ -129,30 +132,25 @@ impl Draft {
             let is_first = FIRST.iter().any(|first| leads(first, &change.at));
             (!is_field, !is_first)
         });
-        event.list(&changes);
-        event
-    }
-}
-
-impl Event {
-    /// Lists the first changed fields, and counts the others.
-    fn list(&mut self, changes: &[Change]) {
-        self.more_changed = changes.len().saturating_sub(FIELDS);
-        self.changed = Vec::from_iter(changes.iter().take(FIELDS).map(|change| Changed {
+        event.more_changed = changes.len().saturating_sub(FIELDS);
+        event.changed = Vec::from_iter(changes.iter().take(FIELDS).map(|change| Changed {
             path: clean(&change.at),
             before: change.old.as_ref().map(text),
             after: change.new.as_ref().map(text),
         }));
+        event
     }
+}
 
-    /// Lists the values of the finding's field in an object's first version, if it has any.
-    pub(super) fn list_first(&mut self, value: &Value, field: &str) {
-        let shown = without_credentials(value);
-        let mut changes = differences(None, Masked { value, shown: &shown });
-        changes.retain(|change| !field.is_empty() && is_of(&change.at, field));
-        self.list(&changes);
-        self.sets_field = !changes.is_empty();
-    }
+/// The value of a field in an object's first version.
+pub(super) fn first_value(value: &Value, field: &str) -> Option<Changed> {
+    let shown = without_credentials(value);
+    let masked = Masked { value, shown: &shown };
+    Some(Changed {
+        path: clean(field),
+        before: None,
+        after: Some(text(masked.field(field)?)),
+    })
 }
 
 fn without_credentials(value: &Value) -> Value {
@@ -167,7 +165,15 @@ fn shorten(value: &mut Value) {
     match value {
         Value::String(text) if text.len() > super::SEARCHED => *text = size(text),
         Value::Array(items) => items.iter_mut().for_each(shorten),
-        Value::Object(fields) => fields.values_mut().for_each(shorten),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                match value {
+                    // A certificate would hide the server next to it.
+                    Value::String(text) if key.ends_with(DATA) => *text = size(text),
+                    other => shorten(other),
+                }
+            }
+        }
         _ => {}
     }
 }
@@ -175,6 +181,6 @@ fn shorten(value: &mut Value) {
 fn text(value: &Value) -> String {
     match value {
         Value::String(text) => clean(text),
-        other => clean(&flow_in_order(other, &IDENTIFYING)),
+        other => beginning(&flow(other, &IDENTIFYING)),
     }
 }

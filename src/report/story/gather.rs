@@ -11,7 +11,7 @@ use judge::{HistoryWriters, WriterNames, rules::Finding};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Changed, Event, What, clean};
+use super::{Changed, Event, What, choose::first_value, clean};
 use crate::text::difference::{Masked, differences, leads};
 
 /// How many versions around the finding's own version are compared.
@@ -231,7 +231,10 @@ fn version_draft<'e, T: Tracked + Serialize>(
             Origin::Created => What::Created,
             Origin::Relisted => What::Relisted,
         };
-        event.list_first(&after, field);
+        if !field.is_empty() {
+            event.changed.extend(first_value(&after, field));
+        }
+        event.sets_field = !event.changed.is_empty();
         event.by = match history.origin {
             Origin::Created => clean_names(writers.of_version(&history.versions[place])),
             _ if event.sets_field => clean_names(owners(object, field)),

@@ -24,7 +24,7 @@ use self::gather::Gathered;
 pub(crate) use self::gather::named;
 use crate::{
     summary::findings::alike,
-    text::{count, escape},
+    text::{count, escape, thousands},
 };
 
 /// The most stories for a rule.
@@ -237,6 +237,17 @@ fn clean(text: &str) -> String {
         Some((beginning, rest)) => format!("{beginning}{rest}"),
         None => clean.into_owned(),
     }
+}
+
+/// The beginning of a value in one line. Its texts have no credentials, but a key may be one.
+fn beginning(line: &str) -> String {
+    let searched: String = line.chars().take(4 * LONGEST).collect();
+    let clean = without_credentials(&searched);
+    let Some((start, _)) = escape::cut(&clean, LONGEST) else {
+        return clean.into_owned();
+    };
+    let more = line.chars().count().saturating_sub(LONGEST);
+    format!("{start}… {} more characters", thousands(more))
 }
 
 /// Shows the length of a text instead of the text.

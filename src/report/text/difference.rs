@@ -55,6 +55,18 @@ impl<'v> Masked<'v> {
     pub(crate) fn plain(value: &'v Value) -> Self {
         Self { value, shown: value }
     }
+
+    /// The value of a field, as it may be shown.
+    pub(crate) fn field(self, path: &str) -> Option<&'v Value> {
+        let (mut masked, mut own) = (self, String::new());
+        while own != path {
+            let mut parts = parts(&own, Some(masked))?.into_iter();
+            let ((next, _), part) =
+                parts.find(|((next, _), _)| next.len() > own.len() && leads(next, path))?;
+            (own, masked) = (next, part);
+        }
+        Some(masked.shown)
+    }
 }
 
 /// Lists the fields in which two values differ, in the order of their paths. Items of lists are identified by their
@@ -181,6 +193,9 @@ mod tests {
             ]
         );
         assert!(listed(&after, &after).is_empty());
+        let field = |path: &str| Masked::plain(&after).field(path);
+        assert_eq!(field("status.conditions[Healthy].status"), Some(&json!("False")));
+        assert_eq!(field("status.absent"), None);
     }
 
     #[test]
