@@ -21,15 +21,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Report,
-    text::{count, escape, listed, thousands},
+    text::{bytes, count, escape, listed},
 };
 
 /// What the run cost the hub; `None` if the evidence does not say.
 pub(crate) fn cost(report: &Report) -> Option<String> {
     let traffic = report.evidence.header.traffic?;
     let requests = count(traffic.requests as usize, "request");
-    let kilobytes = thousands(traffic.bytes.div_ceil(1000) as usize);
-    Some(format!("{requests}, {kilobytes} kB of answers"))
+    Some(format!("{requests}, {} of answers", bytes(traffic.bytes)))
 }
 
 const WORST_FIRST: [Verdict; 7] = [

@@ -44,6 +44,22 @@ pub(crate) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
     })
 }
 
+/// `812 bytes`, `1.2 MB`: powers of 1000, as networks are measured.
+pub(crate) fn bytes(number: u64) -> String {
+    const UNITS: [&str; 4] = ["kB", "MB", "GB", "TB"];
+    if number < 1000 {
+        return count(number as usize, "byte");
+    }
+    let mut amount = number as f64 / 1000.0;
+    let mut unit = 0;
+    // What would be written as 1000.0 belongs to the next unit.
+    while amount >= 999.95 && unit + 1 < UNITS.len() {
+        amount /= 1000.0;
+        unit += 1;
+    }
+    format!("{amount:.1} {}", UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,5 +71,21 @@ mod tests {
         assert_eq!(thousands(1_048_576), "1,048,576");
         assert_eq!(count(1, "profile"), "1 profile");
         assert_eq!(count(1_234_567, "profile"), "1,234,567 profiles");
+    }
+
+    #[test]
+    fn bytes_have_a_fitting_unit() {
+        for (number, text) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (999, "999 bytes"),
+            (1_000, "1.0 kB"),
+            (999_949, "999.9 kB"),
+            (999_950, "1.0 MB"),
+            (450_000_000, "450.0 MB"),
+            (u64::MAX, "18446744.1 TB"),
+        ] {
+            assert_eq!(bytes(number), text);
+        }
     }
 }
