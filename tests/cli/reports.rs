@@ -27,11 +27,7 @@ fn report_is_verified_against_its_evidence() {
     let folder = Folder::new();
     let (report, evidence) = folder.report(1, "one", "--from violating.yaml");
     let verify = format!("report verify {report} {evidence}");
-    let printed = expect_output(
-        0,
-        &verify,
-        &["not submittable: implementation.organization is empty"],
-    );
+    let printed = expect_output(0, &verify, &["not submittable: implementation is missing"]);
     assert!(printed.starts_with("holds: "), "{printed}");
     let kept = &folder.yaml("one.yaml")["evidence"];
     assert_eq!(kept["file"], "one.jsonl.zst");

@@ -78,7 +78,7 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Shows a text of the hub, cut to at most `longest` characters.
-pub(super) fn brief(text: &str, longest: usize) -> String {
+pub(crate) fn brief(text: &str, longest: usize) -> String {
     let clean = without_credentials(text);
     match escape::cut(&clean, longest) {
         Some((start, rest)) => format!("{}{rest}", escape::line(start)),

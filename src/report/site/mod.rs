@@ -20,7 +20,7 @@ use semver::Version as Semver;
 
 use crate::{
     EditionDecision, Report,
-    html::display::{Sign, page_style, policy, shown},
+    html::display::{Sign, brief, page_style, policy, shown},
     submitted::{Document, Fitness, Submission, Unreadable, trend},
     summary::{decision, findings::alike, rank, shown_verdict},
 };
@@ -29,6 +29,10 @@ const STYLE: &str = include_str!("../templates/board.css");
 
 /// A pass in a report that its evidence does not reproduce.
 const UNPROVEN_PASS: Sign = Sign::new("none", "○", "pass, not verified");
+
+/// How many differences from its evidence the board shows for a report, and how many characters of each side.
+const SHOWN_DIFFERENCES: usize = 3;
+const LONGEST_DIFFERENCE: usize = 60;
 
 /// How many kinds of findings the board shows for a rule.
 const SHOWN_FINDINGS: usize = 5;
@@ -307,6 +311,17 @@ impl Version<'_> {
             Fitness::NotVerified => Sign::new("doubt", "?", "not verified"),
             Fitness::DoesNotHold => Sign::new("fail", "✕", "does not hold"),
         }
+    }
+
+    /// The first differences between the report and its evidence.
+    fn differences(&self) -> Vec<String> {
+        let differences = self.entry.submission.check.differences.iter();
+        let quoted = differences.take(SHOWN_DIFFERENCES).map(|change| {
+            let [old, new] =
+                [change.old_text(), change.new_text()].map(|side| brief(&side, LONGEST_DIFFERENCE));
+            format!("{}: the report says {old}, the evidence {new}", shown(&change.at))
+        });
+        quoted.collect()
     }
 
     fn decision(&self, result: &EditionResult) -> Sign {

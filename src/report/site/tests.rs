@@ -146,7 +146,7 @@ fn only_verified_reports_have_green_passes() {
     };
     let mut contradictory = violating("fleet", "v1.0.0");
     contradictory.edit = |document| document.decision = Decision::Conformant;
-    let otherwise = "the evidence does not reproduce";
+    let otherwise = ": the report says";
     for (case, words, has_marks) in [
         (recorded(None), "the evidence is missing", false),
         (recorded(Some(false)), otherwise, true),

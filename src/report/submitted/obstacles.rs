@@ -49,31 +49,50 @@ pub(super) fn obstacles(document: &Document) -> Vec<String> {
 
 /// What is missing or useless of the implementation and the submitter.
 fn incomplete(document: &Document) -> Vec<String> {
-    let implementation = document.about.implementation.clone().unwrap_or_default();
-    let submitter = document.about.submitted_by.clone().unwrap_or_default();
     let mut obstacles = Vec::new();
-    for (key, value) in [
-        ("implementation.organization", &implementation.organization),
-        ("implementation.project", &implementation.project),
-        ("implementation.url", &implementation.url),
-        ("implementation.version", &implementation.version),
-        ("implementation.contact", &implementation.contact.concat()),
-        ("submittedBy.organization", &submitter.organization),
-        ("submittedBy.url", &submitter.url),
-    ] {
-        if value.trim().is_empty() {
-            obstacles.push(format!("{key} is empty: fill it in in conformance.yaml"));
-        } else if key.ends_with(".url") && web_page(value).is_none() {
-            obstacles.push(format!("{key} is not an address of a web page: {value}"));
+    if let Some(implementation) = &document.about.implementation {
+        let fields = [
+            ("implementation.organization", &*implementation.organization),
+            ("implementation.project", &implementation.project),
+            ("implementation.url", &implementation.url),
+            ("implementation.version", &implementation.version),
+            ("implementation.contact", &implementation.contact.concat()),
+        ];
+        obstacles.extend(fields.into_iter().filter_map(unusable));
+        let version = implementation.version.trim();
+        if is_moving(version) {
+            obstacles.push(format!(
+                "implementation.version is `{version}`, which means something else each day: name a release or a commit"
+            ));
         }
+    } else {
+        obstacles.push("implementation is missing: say in conformance.yaml who made it".to_owned());
     }
-    let version = implementation.version.trim();
-    if is_moving(version) {
-        obstacles.push(format!(
-            "implementation.version is `{version}`, which means something else each day: name a release or a commit"
-        ));
+    if let Some(submitter) = &document.about.submitted_by {
+        let fields = [
+            ("submittedBy.organization", &*submitter.organization),
+            ("submittedBy.url", &submitter.url),
+        ];
+        obstacles.extend(fields.into_iter().filter_map(unusable));
+    } else {
+        obstacles.push(
+            "submittedBy is missing: name the organization in conformance.yaml, the implementation's own if the project \
+             judged itself"
+                .to_owned(),
+        );
     }
     obstacles
+}
+
+/// What is wrong with a field that everyone fills in.
+fn unusable((key, value): (&str, &str)) -> Option<String> {
+    if value.trim().is_empty() {
+        Some(format!("{key} is empty: fill it in in conformance.yaml"))
+    } else if key.ends_with(".url") && web_page(value).is_none() {
+        Some(format!("{key} is not an address of a web page: {value}"))
+    } else {
+        None
+    }
 }
 
 /// Whether a version is a branch or a tag that moves, such as `main` or `refs/heads/main`.

@@ -238,9 +238,11 @@ fn other_suite_version_is_noted() {
 
 /// A part of a report, another value of it, and the obstacles.
 const OBSTACLES: &str = r#"
-/implementation => null => implementation.organization, implementation.project, implementation.url, implementation.version, implementation.contact
+/implementation => null => implementation is missing
+/implementation => {} => implementation.organization, implementation.project, implementation.url, implementation.version, implementation.contact
 /implementation/url => "javascript:alert(1)" => not an address of a web page
-/submittedBy => null => submittedBy.organization, submittedBy.url
+/submittedBy => null => submittedBy is missing
+/submittedBy => {} => submittedBy.organization, submittedBy.url
 /environment => null => environment.hub, environment.members, environment.agents, no audit log
 /hubVersion => "v1.36.3+lab" => the suite's own test hub
 /evidence => null => no evidence file
