@@ -12,8 +12,11 @@ use judge::{Count, Decision, Selection, Verdict, WaiverOutcome, rules::Level};
 use serde::{Deserialize, Serialize, Serializer, ser::Error as _};
 use serde_json::{Value, json};
 
-use super::diff::changes;
-use crate::{EditionDecision, formats::json::API_VERSION, text::escape};
+use crate::{
+    EditionDecision,
+    formats::json::API_VERSION,
+    text::{difference::within, escape},
+};
 
 /// What the report says it is.
 pub const KIND: &str = "ConformanceReport";
@@ -228,12 +231,9 @@ impl Document {
         };
         let refused = |reason: String| ReadError(format!("{reason}: {advice}"));
         let document: Self = yaml(text).map_err(|error| refused(error.to_string()))?;
-        let changes = changes(&written, &document);
-        let unknown = changes
-            .iter()
-            .find(|change| change.new.is_none() && change.old != Some(Value::Null));
-        match unknown {
-            Some(change) => Err(refused(format!("unknown field {}", shown(&change.at)))),
+        let known = serde_json::to_value(&document).unwrap_or_default();
+        match unknown_field(&written, &known, "") {
+            Some(path) => Err(refused(format!("unknown or empty field {}", shown(&path)))),
             None => Ok(document.public()),
         }
     }
@@ -257,6 +257,24 @@ impl Document {
 fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_saphyr::Error> {
     let options = serde_saphyr::options! { strict_booleans: true, with_snippet: false };
     serde_saphyr::from_str_with_options(text, options)
+}
+
+/// The path of a field that is written although a report with this content does not have it.
+fn unknown_field(written: &Value, known: &Value, path: &str) -> Option<String> {
+    match (written, known) {
+        (Value::Object(written), Value::Object(known)) => written.iter().find_map(|(key, value)| {
+            let path = within(path, key);
+            match known.get(key) {
+                Some(known) => unknown_field(value, known, &path),
+                None => Some(path),
+            }
+        }),
+        (Value::Array(written), Value::Array(known)) => {
+            let mut items = written.iter().zip(known);
+            items.find_map(|(value, known)| unknown_field(value, known, path))
+        }
+        _ => None,
+    }
 }
 
 fn clean(value: &mut Value) {

@@ -114,6 +114,8 @@ decision: => verdict: x\ndecision: => verdict
 edition: standard => edition: standart => standart
 scope: => scopes: => scope
 claim:\n => claim:\n  certified: true\n => claim.certified
+claim:\n => claim:\n  certified: {}\n => claim.certified
+claim:\n => claim:\n  certified: ~\n => claim.certified
 waivers:\n- => waivers:\n- approved: true\n  => approved
 claim: => certification:\n  "certified by the SIG": {"level gold": []}\nclaim: => unknown field `certification`
 claim: => certified: ~\nclaim: => unknown field `certified`
