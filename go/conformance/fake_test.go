@@ -72,7 +72,7 @@ func playSuite(arguments []string) int {
 	if os.Getenv(fakeWaits) != "" {
 		stopped := make(chan os.Signal, 1)
 		signal.Notify(stopped, os.Interrupt)
-		fmt.Fprintln(os.Stderr, "watching for 1h: 2 profiles, 0 writes")
+		fmt.Fprintln(os.Stderr, "watched 1s of 1h: 2 profiles, 0 writes")
 		<-stopped
 		report["partial"] = os.Getenv(fakeWaits) != "judging"
 	}

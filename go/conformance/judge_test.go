@@ -164,7 +164,7 @@ func TestAnEndedContextStopsTheSuiteWhichReports(t *testing.T) {
 	if !report.Partial || !errors.Is(report.Err(), conformance.ErrInconclusive) {
 		t.Errorf("the report is not partial: %v", report.Err())
 	}
-	if lines.text.String() != "watching for 1h: 2 profiles, 0 writes\n" {
+	if lines.text.String() != "watched 1s of 1h: 2 profiles, 0 writes\n" {
 		t.Errorf("%q", lines.text.String())
 	}
 }

@@ -52,7 +52,7 @@ type stopper struct {
 }
 
 func (s *stopper) Write(content []byte) (int, error) {
-	if strings.Contains(string(content), "watching for 1h: 3 profiles") {
+	if strings.Contains(string(content), " of 1h: 3 profiles") {
 		s.stop()
 	}
 	return s.Buffer.Write(content)
