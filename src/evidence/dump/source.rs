@@ -7,7 +7,7 @@ use serde_json::{Deserializer, value::RawValue};
 use crate::{InputError, LimitError, Limits, read::input::FilePlace};
 
 /// How much is read at once at least, in bytes.
-const PIECE: usize = 64 * 1024;
+pub(super) const PIECE: usize = 64 * 1024;
 
 /// At least as long as a byte order mark, and as a mark that ends a document with the byte after it.
 const AHEAD: usize = 4;

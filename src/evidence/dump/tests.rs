@@ -1,4 +1,5 @@
 mod limits;
+mod pieces;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -427,38 +428,10 @@ fn large_dump_is_read_in_pieces_with_the_same_result() {
 }
 
 #[test]
-fn byte_order_marks_at_the_end_of_a_piece_do_not_end_the_file() {
-    for count in 1..8 {
-        let begin = json_profile("a").to_string();
-        let marks = "\u{FEFF}".repeat(count);
-        let padding = " ".repeat(64 * 1024 - begin.len() - marks.len() - 1);
-        let dump = format!("{begin}{padding}\n{marks}{}", json_profile("b"));
-        assert_eq!(names(&read(dump).expect("a dump")), ["a", "b"], "{count}");
-    }
-}
-
-#[test]
 fn keys_may_have_escapes() {
     let list = r#"{"apiVersion": "v1", "k\u0069nd": "List", "\u0069tems": [PROFILE]}"#;
     let list = list.replace("PROFILE", &json_profile("a").to_string());
     assert_eq!(names(&read(list).expect("a dump")), ["a"]);
-}
-
-#[test]
-fn numbers_may_begin_in_one_piece_and_end_in_the_next() {
-    let piece = 64 * 1024;
-    for number in ["-17", "1.5", "1e-5", "100"] {
-        for before in piece - 8..piece {
-            let begin = r#"[{"apiVersion":"v1","kind":"Pod","spec":{"n":"#;
-            let padding = " ".repeat(before - begin.len());
-            let list = format!("{begin}{padding}{number}}}}},\n{}]", json_profile("a"));
-            assert_eq!(
-                names(&read(list).expect("a dump")),
-                ["a"],
-                "{number} after {before} bytes"
-            );
-        }
-    }
 }
 
 #[test]
