@@ -26,6 +26,11 @@ static HINT: LazyLock<Regex> = LazyLock::new(|| {
     ))
 });
 
+thread_local! {
+    /// A copy for each thread: threads that search with one expression wait for each other.
+    static HINT_OF_THREAD: Regex = HINT.clone();
+}
+
 /// A run of base64 in either alphabet, as long as the shortest credential's.
 const IN_BASE64: &str = "[A-Za-z0-9+/_-]{32,}={0,2}";
 pub(super) static BASE64: LazyLock<Regex> = LazyLock::new(|| constant(IN_BASE64));
@@ -100,7 +105,7 @@ const SHORTEST: usize = 7;
 
 /// Returns `true` if a text may hold a credential: a quick check that most texts fail.
 pub(super) fn may_hold(text: &str) -> bool {
-    text.len() >= SHORTEST && !is_uuid(text) && HINT.is_match(text)
+    text.len() >= SHORTEST && !is_uuid(text) && HINT_OF_THREAD.with(|hint| hint.is_match(text))
 }
 
 pub(super) fn is_uuid(value: &str) -> bool {
@@ -139,6 +144,12 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
     rows.chain([own]).map(format).collect()
 });
 
+/// Part of every credential in the format of an issuer. A search for some words needs no state, which threads would share.
+static ISSUED_HINT: LazyLock<Regex> = LazyLock::new(|| {
+    let hints: Vec<String> = hints().map(regex::escape).collect();
+    constant(&hints.join("|"))
+});
+
 fn hints() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().flat_map(|format| format.hints.iter().copied())
 }
@@ -150,6 +161,9 @@ static BOOTSTRAP: LazyLock<Regex> = LazyLock::new(|| constant(BOOTSTRAP_TOKEN));
 
 /// Adds the credentials in a text that have the format of an issuer.
 pub(super) fn find_issued(text: &str, finds: &mut Vec<Find>) {
+    if !ISSUED_HINT.is_match(text) {
+        return;
+    }
     for format in FORMATS.iter() {
         if format.hints.iter().any(|hint| text.contains(hint)) {
             let found = format.pattern.find_iter(text);
