@@ -104,7 +104,10 @@ pub(crate) fn misspelled(name: &str, defined: &[&'static str]) -> Option<&'stati
     if defined.contains(&name) {
         return None;
     }
-    let candidates = defined.iter().filter(|defined| has_part_of(name, defined));
+    let length = name.chars().count();
+    let is_as_long = |defined: &&&str| defined.len().abs_diff(length) <= 2;
+    let candidates = defined.iter().filter(is_as_long);
+    let candidates = candidates.filter(|defined| has_part_of(name, defined));
     let distances = candidates.map(|defined| (strsim::levenshtein(defined, name), *defined));
     let (distance, nearest) = distances.min()?;
     (distance <= 2).then_some(nearest)

@@ -2,7 +2,7 @@
 
 use std::{
     cell::{Cell, RefCell},
-    collections::{BTreeMap, HashMap},
+    collections::BTreeMap,
     ops::Deref,
     rc::Rc,
     sync::{Arc, OnceLock},
@@ -21,7 +21,7 @@ use super::{
     driver_steps::{has_left, observed_until},
     judged::{JudgedObject, judged_profiles, judged_slices, slices_in_scope},
 };
-use crate::{text::is_placeholder, time::Micros};
+use crate::{hash::HashMap, text::is_placeholder, time::Micros};
 
 /// The hub, as the functions of one rule see it.
 pub(crate) struct Hub<'e> {

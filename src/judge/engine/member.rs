@@ -3,7 +3,7 @@
 //! A violation is a run of successive samples that contradict one value of the profile for longer than the grace period.
 //! A sample contradicts only what all versions since the sample before it report. Warnings have runs of their own.
 
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
 use evidence::{ClusterProperty, Lease, Look, Member, MemberPart};
 
@@ -165,7 +165,7 @@ impl Evaluate for MemberRule {
         if evidence.members.is_empty() {
             findings.not_asked(NO_MEMBER_ASKED);
         }
-        let mut members: HashMap<(&str, &str), &Member> = HashMap::new();
+        let mut members: HashMap<(&str, &str), &Member> = HashMap::default();
         for member in &evidence.members {
             let (namespace, name) = (&*member.profile.namespace, &*member.profile.name);
             if evidence.histories_named(namespace, name).next().is_none() {
