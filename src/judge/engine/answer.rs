@@ -1,6 +1,6 @@
 //! What a rule function answers, and how evaluators call it.
 
-use std::fmt;
+use std::{fmt, ops::Range};
 
 use super::prelude::*;
 
@@ -160,6 +160,16 @@ impl Findings {
 pub(crate) trait Evaluate: Send + Sync {
     /// Judges all that was observed.
     fn evaluate(&self, hub: &Hub, findings: &mut Findings);
+
+    /// How many objects it judges, each by itself; none if it judges more than one at a time.
+    fn separate_objects(&self, _: &Hub) -> Option<usize> {
+        None
+    }
+
+    /// Judges the separate objects at these places.
+    fn evaluate_objects(&self, hub: &Hub, _: Range<usize>, findings: &mut Findings) {
+        self.evaluate(hub, findings);
+    }
 
     /// Whether it says what interruptions of a watch hide.
     fn judges_around_gaps(&self) -> bool {

@@ -3,7 +3,7 @@
 //! A violation counts if it was observed for longer than the grace period, once or repeatedly. Violations at one path are
 //! one violation, whatever else the finding says.
 
-use std::{ptr, rc::Rc, sync::Arc};
+use std::{ops::Range, ptr, rc::Rc, sync::Arc};
 
 use evidence::{
     Evidence, Tracked, Version,
@@ -195,9 +195,8 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
     }
 }
 
-impl<T: Judged> Evaluate for State<T> {
-    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        let others = self.others.map(|others| others(hub));
+impl<T: Judged> State<T> {
+    fn judge<'e>(&self, hub: &Hub<'e>, objects: &[JudgedObject<'e, T>], findings: &mut Findings) {
         let mut answers = Answers {
             state: self,
             hub,
@@ -205,9 +204,26 @@ impl<T: Judged> Evaluate for State<T> {
             kept: Rc::new(Answer::Kept),
             not_applicable: Rc::new(Answer::NotApplicable),
         };
-        for object in others.as_deref().unwrap_or(T::judged(hub)) {
+        for object in objects {
             answers.judge(object, findings);
         }
+    }
+}
+
+impl<T: Judged> Evaluate for State<T> {
+    fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
+        match self.others {
+            Some(others) => self.judge(hub, &others(hub), findings),
+            None => self.judge(hub, T::judged(hub), findings),
+        }
+    }
+
+    fn separate_objects(&self, hub: &Hub) -> Option<usize> {
+        self.others.is_none().then(|| T::judged(hub).len())
+    }
+
+    fn evaluate_objects(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
+        self.judge(hub, &T::judged(hub)[places], findings);
     }
 
     fn judges_published_objects(&self) -> bool {

@@ -1,16 +1,6 @@
 //! Judges evidence: examines each selected rule, and weighs what it found.
 
-use std::{
-    collections::BTreeSet,
-    iter,
-    num::NonZero,
-    panic::resume_unwind,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-};
+use std::{collections::BTreeSet, sync::Arc};
 
 use evidence::{
     Asked, Awaited, Claim, Evidence, History, Kind, ObjectKey, Reason, ReasonId, Tracked,
@@ -18,17 +8,15 @@ use evidence::{
 };
 
 use crate::{
-    engine::{Hub, WholeHub},
+    engine::WholeHub,
     judging::{
+        examine::{Examined, examine},
         prospect::{Selection, missing, waits_for},
         verdict::{Decision, Judgement, RuleVerdict, Verdict},
     },
     reasons, rules,
     rules::{Applies, Finding, Findings, Rule},
 };
-
-/// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
-const MANY: usize = 100;
 
 /// A rule, with its level and basis in the claimed edition.
 type ClaimedRule = (&'static Rule, &'static Applies);
@@ -65,11 +53,10 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     rules.retain(|(rule, applies)| without_examining(rule, applies, evidence, selection).is_none());
     let hub = Arc::new(WholeHub::of(evidence));
     let mut awaited = Awaited::default();
-    for found in each(&rules, evidence, |(rule, _)| {
-        rule.findings_on(&Hub::in_claim(&hub, claim))
-    }) {
-        if found.list().iter().all(|finding| finding.advisory) {
-            awaited.add(found.open().clone());
+    let rules: Vec<&Rule> = rules.into_iter().map(|(rule, _)| rule).collect();
+    for Examined { findings, .. } in examine(&rules, &hub, claim) {
+        if findings.list().iter().all(|finding| finding.advisory) {
+            awaited.add(findings.open().clone());
         }
     }
     awaited
@@ -84,27 +71,51 @@ fn verdicts<'e>(
     known: &[RuleVerdict],
 ) -> Vec<RuleVerdict> {
     let evidence = hub.evidence;
-    each(rules, evidence, |(rule, applies)| {
+    let without_examining = |(rule, applies): &ClaimedRule| {
         if let Some((verdict, reasons)) = without_examining(rule, applies, evidence, selection) {
-            return RuleVerdict::of(rule, applies, verdict, reasons, Findings::default());
+            return Some(RuleVerdict::of(
+                rule,
+                applies,
+                verdict,
+                reasons,
+                Findings::default(),
+            ));
         }
         let mut known = known.iter().filter(|known| known.is_of_any_edition);
-        if let Some(known) = known.find(|known| known.rule.id == rule.id) {
-            return known.in_edition(applies, claim.strict);
-        }
-        let hub = Hub::in_claim(hub, claim);
-        let found = rule.findings_on(&hub);
-        let doubts = [found.doubts(), missing(rule, evidence)].concat();
-        let (verdict, reasons) = weigh(rule, applies, evidence, &found, &doubts);
-        RuleVerdict {
-            doubts,
-            is_of_any_edition: !hub.asked_for_edition(),
-            ..RuleVerdict::of(rule, applies, verdict, reasons, found)
-        }
-    })
+        let known = known.find(|known| known.rule.id == rule.id)?;
+        Some(known.in_edition(applies, claim.strict))
+    };
+    let verdicts: Vec<Option<RuleVerdict>> = rules.iter().map(without_examining).collect();
+    let open = rules
+        .iter()
+        .zip(&verdicts)
+        .filter(|(_, verdict)| verdict.is_none());
+    let open: Vec<&Rule> = open.map(|((rule, _), _)| *rule).collect();
+    let mut examined = examine(&open, hub, claim).into_iter();
+    let verdicts = rules.iter().zip(verdicts).map(|((rule, applies), verdict)| {
+        verdict.or_else(|| Some(RuleVerdict::weighed(rule, applies, evidence, examined.next()?)))
+    });
+    verdicts.flatten().collect()
 }
 
 impl RuleVerdict {
+    /// The verdict on a rule that was examined.
+    fn weighed(
+        rule: &'static Rule,
+        applies: &'static Applies,
+        evidence: &Evidence,
+        examined: Examined,
+    ) -> Self {
+        let found = examined.findings;
+        let doubts = [found.doubts(), missing(rule, evidence)].concat();
+        let (verdict, reasons) = weigh(rule, applies, evidence, &found, &doubts);
+        Self {
+            doubts,
+            is_of_any_edition: examined.is_of_any_edition,
+            ..Self::of(rule, applies, verdict, reasons, found)
+        }
+    }
+
     /// The verdict on what a rule found, without doubts.
     fn of(
         rule: &'static Rule,
@@ -139,47 +150,6 @@ impl RuleVerdict {
         }
         again
     }
-}
-
-/// The results of a function for each rule, in their order. Uses all cores if there is much evidence.
-fn each<R: Send>(
-    rules: &[ClaimedRule],
-    evidence: &Evidence,
-    examine: impl Fn(&ClaimedRule) -> R + Sync,
-) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let take_turns = || {
-        let places = iter::from_fn(|| Some(next.fetch_add(1, Ordering::Relaxed)));
-        let rules = places.map_while(|place| Some((place, rules.get(place)?)));
-        let done = rules.map(|(place, rule)| (place, examine(rule)));
-        done.collect::<Vec<(usize, R)>>()
-    };
-    let mut done = thread::scope(|scope| {
-        // This thread works, too, in case no other thread can be started.
-        let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
-        let others: Vec<_> = (1..threads(evidence)).filter_map(start).collect();
-        let mut done = take_turns();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, result)| result).collect()
-}
-
-/// How many threads examine the evidence.
-fn threads(evidence: &Evidence) -> usize {
-    let profiles = evidence.profiles.iter().map(|history| history.versions.len());
-    let slices = evidence.slices.iter().map(|history| history.versions.len());
-    let requests = evidence
-        .requests
-        .as_ref()
-        .map_or(0, |requests| requests.events.len());
-    if profiles.chain(slices).sum::<usize>() + requests < MANY {
-        return 1;
-    }
-    thread::available_parallelism().map_or(1, NonZero::get)
 }
 
 /// The verdict on one rule; none if the claimed edition does not have it.

@@ -1,5 +1,6 @@
 //! Judging: examines the rules, weighs what they found, and decides.
 
+mod examine;
 mod judge;
 mod prospect;
 mod verdict;

@@ -38,10 +38,12 @@ mod scheduler {
     pub(super) mod placements;
     pub(super) mod slices;
 }
+mod team;
 
 pub use facts::{Applies, Basis, Examples, Facts, FactsError, Level};
 pub(crate) use facts::{ExpectationWords, FindingWords};
 pub use registry::{Rule, all, as_of, find};
+pub(crate) use team::findings_of_team;
 
 pub use crate::{
     engine::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings},

@@ -5,7 +5,7 @@
 use std::sync::{Arc, LazyLock};
 
 use evidence::{
-    DriverAction, Evidence, Reason, Scenario,
+    DriverAction, Evidence, Scenario,
     api::{ObjectKind, Role},
 };
 use jiff::civil::Date;
@@ -18,6 +18,7 @@ use super::{
         lifecycle, members, outages, properties, updates,
     },
     scheduler::{decisions, placements, slices},
+    team::findings_of_team,
 };
 use crate::{
     engine::{
@@ -340,24 +341,7 @@ impl Rule {
     }
 
     pub(crate) fn findings_on(&self, hub: &Hub) -> Findings {
-        let mut findings = self.no_findings();
-        if let Some(reason) = self.why_exempt(hub) {
-            findings.not_asked(reason);
-            return findings;
-        }
-        for evaluator in &self.evaluators {
-            evaluator.evaluate(hub, &mut findings);
-        }
-        if let Some(words) = &self.facts.finding {
-            findings.complete(words);
-        }
-        // That suite is about all clients that write slices.
-        let is_on_writers = self.suite() == "placement-ownership";
-        if self.role() == Role::Scheduler && !is_on_writers && hub.has_only_slices_of_others() {
-            let reason = "no slice is by the configured scheduler";
-            findings.cannot_tell_unless_examined(reason);
-        }
-        findings
+        findings_of_team(&[(self, hub)]).remove(0)
     }
 
     /// Whether the rule itself says what interruptions of a watch hide.
@@ -372,27 +356,6 @@ impl Rule {
         self.evaluators
             .first()
             .is_some_and(|evaluator| evaluator.judges_published_objects())
-    }
-
-    /// Why the rule does not judge the consumer of a run, if so.
-    fn why_exempt(&self, hub: &Hub) -> Option<Reason> {
-        let mut exempt = self.facts.not_for.iter();
-        exempt.find_map(|exempt| exempt.reason(&hub.consumer_run().ok()?.consumer))
-    }
-
-    /// Nothing examined yet: says what did not happen, or what there is none of, if nothing is examined in the end.
-    fn no_findings(&self) -> Findings {
-        let mut findings = Findings::default();
-        if let Some(words) = &self.facts.nothing_happened {
-            findings.nothing_happened(words.clone());
-        } else if let Some(things) = &self.facts.applies_to {
-            let words = format!("there are no {things}");
-            findings.not_applicable(match self.facts.not_applicable {
-                Some(id) => Reason::of(id, words),
-                None => Reason::from(words),
-            });
-        }
-        findings
     }
 
     /// The path of its file in the repository.

@@ -1,0 +1,152 @@
+//! Examines rules in teams.
+//!
+//! Rules that judge each object by itself take turns: each of them judges some objects before any of them goes on to the next
+//! ones. So an object is still in the processor's cache for all but the first rule of a team.
+
+use std::ops::Range;
+
+use evidence::{Reason, api::Role};
+
+use super::Rule;
+use crate::{engine::Hub, subjects::Findings};
+
+/// How many objects a rule judges in one turn. They take some hundred kilobytes.
+const OBJECTS_A_TURN: usize = 32;
+
+/// What the rules of a team find, each on a hub of its own.
+pub(crate) fn findings_of_team(team: &[(&Rule, &Hub)]) -> Vec<Findings> {
+    let mut findings: Vec<Findings> = team.iter().map(|(rule, _)| rule.no_findings()).collect();
+    let counts = team.iter().filter_map(|(rule, hub)| rule.separate_objects(hub));
+    let last = counts.max().unwrap_or_default();
+    for first in (0..last).step_by(OBJECTS_A_TURN) {
+        for ((rule, hub), findings) in team.iter().zip(&mut findings) {
+            rule.judge_objects(hub, first..first + OBJECTS_A_TURN, findings);
+        }
+    }
+    for ((rule, hub), findings) in team.iter().zip(&mut findings) {
+        rule.judge_rest(hub, findings);
+    }
+    findings
+}
+
+impl Rule {
+    /// How many objects the rule judges, each by itself; none if it judges more than one at a time.
+    pub(crate) fn separate_objects(&self, hub: &Hub) -> Option<usize> {
+        match &*self.evaluators {
+            [evaluator] if self.facts.not_for.is_empty() => evaluator.separate_objects(hub),
+            _ => None,
+        }
+    }
+
+    /// Judges the objects at these places, as far as there are any.
+    fn judge_objects(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
+        let count = self.separate_objects(hub).unwrap_or_default();
+        let places = places.start..places.end.min(count);
+        if !places.is_empty() {
+            self.evaluators[0].evaluate_objects(hub, places, findings);
+        }
+    }
+
+    /// Judges what the rule does not judge object by object, and completes the findings.
+    fn judge_rest(&self, hub: &Hub, findings: &mut Findings) {
+        if let Some(reason) = self.why_exempt(hub) {
+            findings.not_asked(reason);
+            return;
+        }
+        if self.separate_objects(hub).is_none() {
+            for evaluator in &self.evaluators {
+                evaluator.evaluate(hub, findings);
+            }
+        }
+        if let Some(words) = &self.facts.finding {
+            findings.complete(words);
+        }
+        // That suite is about all clients that write slices.
+        let is_on_writers = self.suite() == "placement-ownership";
+        if self.role() == Role::Scheduler && !is_on_writers && hub.has_only_slices_of_others() {
+            let reason = "no slice is by the configured scheduler";
+            findings.cannot_tell_unless_examined(reason);
+        }
+    }
+
+    /// Why the rule does not judge the consumer of a run, if so.
+    fn why_exempt(&self, hub: &Hub) -> Option<Reason> {
+        let mut exempt = self.facts.not_for.iter();
+        exempt.find_map(|exempt| exempt.reason(&hub.consumer_run().ok()?.consumer))
+    }
+
+    /// Nothing examined yet: says what did not happen, or what there is none of, if nothing is examined in the end.
+    fn no_findings(&self) -> Findings {
+        let mut findings = Findings::default();
+        if let Some(words) = &self.facts.nothing_happened {
+            findings.nothing_happened(words.clone());
+        } else if let Some(things) = &self.facts.applies_to {
+            let words = format!("there are no {things}");
+            findings.not_applicable(match self.facts.not_applicable {
+                Some(id) => Reason::of(id, words),
+                None => Reason::from(words),
+            });
+        }
+        findings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use evidence::{
+        Evidence, Origin, ProfileHistory, Version,
+        api::{ClusterManager, ClusterProfile},
+    };
+
+    use super::*;
+    use crate::rules;
+
+    /// As many profiles as a few turns judge, of which every seventh has no manager and each has a name of its own.
+    fn profiles() -> Evidence {
+        let history = |number: usize| {
+            let mut profile = ClusterProfile::default();
+            profile.metadata.name = Arc::from(format!("member-{number}"));
+            if !number.is_multiple_of(7) {
+                let name = "manager".into();
+                Arc::make_mut(&mut profile.spec).cluster_manager = Some(ClusterManager { name });
+            }
+            ProfileHistory {
+                origin: Origin::Listed,
+                versions: vec![Version {
+                    at: None,
+                    object: profile,
+                }],
+                deleted: None,
+                deleted_version: None,
+            }
+        };
+        Evidence {
+            profiles: (0..3 * OBJECTS_A_TURN + 5).map(history).collect(),
+            ..Evidence::default()
+        }
+    }
+
+    #[test]
+    fn rules_find_the_same_in_a_team_and_alone() {
+        let evidence = profiles();
+        let hub = Hub::of(&evidence);
+        let team: Vec<(&Rule, &Hub)> = rules::all().iter().map(|rule| (rule, &hub)).collect();
+        for ((rule, _), findings) in team.iter().zip(findings_of_team(&team)) {
+            let mut alone = rule.no_findings();
+            for evaluator in &rule.evaluators {
+                evaluator.evaluate(&hub, &mut alone);
+            }
+            assert_eq!(findings.examined, alone.examined, "{}", rule.id);
+            let names = |findings: &Findings| -> Vec<String> {
+                let list = findings.list().iter();
+                list.map(|finding| format!("{} {}", finding.object.name, finding.path))
+                    .collect()
+            };
+            assert_eq!(names(&findings), names(&alone), "{}", rule.id);
+        }
+        let usable = rules::find("identity/manager-name-usable").expect("a rule");
+        assert!(!usable.findings_on(&hub).list().is_empty());
+    }
+}
