@@ -47,7 +47,7 @@ pub(crate) struct WholeHub<'e> {
     consumer_secrets: Vec<ConsumerSecret<'e>>,
     /// The places of the consumers' Secrets with each credential.
     pub(super) credentials: BTreeMap<&'e Credential, Vec<usize>>,
-    profile_authors: Authors<'e>,
+    profile_authors: OnceLock<Authors<'e>>,
     slice_authors: Authors<'e>,
     consumer_run: OnceLock<Result<ConsumerRun<'e>, Reason>>,
 }
@@ -142,7 +142,7 @@ impl<'e> WholeHub<'e> {
             clustersets: clustersets(evidence),
             credentials: by_credential(&consumer_secrets),
             consumer_secrets,
-            profile_authors: Authors::of(evidence, Role::Manager),
+            profile_authors: OnceLock::new(),
             slice_authors,
             consumer_run: OnceLock::new(),
         }
@@ -226,7 +226,8 @@ impl<'e> WholeHub<'e> {
     }
 
     pub(crate) fn profile_authors(&self) -> &Authors<'e> {
-        &self.profile_authors
+        let authors = || Authors::of(self.evidence, Role::Manager);
+        self.profile_authors.get_or_init(authors)
     }
 
     pub(crate) fn slice_authors(&self) -> &Authors<'e> {

@@ -21,9 +21,6 @@ use crate::{
 /// The fewest versions and requests that several threads examine. Fewer take a few milliseconds.
 pub(super) const MANY: usize = 100;
 
-/// How many teams there are for each thread, as some take longer than others.
-const TEAMS_PER_THREAD: usize = 2;
-
 /// What a rule found.
 pub(super) struct Examined {
     pub(super) findings: Findings,
@@ -34,7 +31,7 @@ pub(super) struct Examined {
 /// Examines rules by the editions of a claim. The results are in the order of the rules.
 pub(super) fn examine<'e>(rules: &[&Rule], hub: &Arc<WholeHub<'e>>, claim: &'e Claim) -> Vec<Examined> {
     let threads = threads(hub.evidence);
-    let teams = teams(rules, &Hub::in_claim(hub, claim), threads * TEAMS_PER_THREAD);
+    let teams = teams(rules, &Hub::in_claim(hub, claim), threads);
     let examined = in_turns(&teams, threads, |places| {
         let hubs: Vec<Hub> = places.iter().map(|_| Hub::in_claim(hub, claim)).collect();
         let team: Vec<(&Rule, &Hub)> = places.iter().map(|place| rules[*place]).zip(&hubs).collect();
@@ -50,7 +47,7 @@ pub(super) fn examine<'e>(rules: &[&Rule], hub: &Arc<WholeHub<'e>>, claim: &'e C
     examined.into_iter().map(|(_, examined)| examined).collect()
 }
 
-/// Divides rules into teams, each a list of places. A rule that judges several objects at a time is alone.
+/// Divides rules into so many teams, each a list of places. A rule that judges several objects at a time is alone.
 fn teams(rules: &[&Rule], hub: &Hub, count: usize) -> Vec<Vec<usize>> {
     let places = 0..rules.len();
     let (separate, alone): (Vec<usize>, Vec<usize>) =
