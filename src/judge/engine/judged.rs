@@ -334,13 +334,13 @@ fn by_client<'h>(writes: impl IntoIterator<Item = (&'h str, Creator<'h>)>) -> Cl
     clients
 }
 
-/// The writes of profiles in the audit log, each by its sender, with the manager's name.
+/// The writes of profiles in the audit log, if there is one, each by its sender, with the manager's name.
 fn writes_in_log<'h>(hub: &'h Hub) -> impl Iterator<Item = (&'h str, Creator<'h>)> {
-    let managers = managers(hub.evidence);
-    let requests = hub.evidence.requests.iter().flat_map(|log| &log.events);
-    requests
-        .filter(|request| request.is_write())
-        .filter_map(move |request| {
+    let logs = hub.evidence.requests.iter();
+    logs.flat_map(move |log| {
+        let managers = managers(hub.evidence);
+        let writes = log.events.iter().filter(|request| request.is_write());
+        writes.filter_map(move |request| {
             let manager = judged_manager(request, &managers, hub.evidence)?;
             let creator = Creator {
                 name: &request.user,
@@ -350,6 +350,7 @@ fn writes_in_log<'h>(hub: &'h Hub) -> impl Iterator<Item = (&'h str, Creator<'h>
             };
             (creator.attribution.author != Author::Run).then_some((manager, creator))
         })
+    })
 }
 
 /// The field managers that own the manager's name in a profile. They show no status write by the client that created it.

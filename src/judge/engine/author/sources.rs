@@ -271,9 +271,12 @@ fn of_histories<'e, T: Tracked>(
     for history in &counted {
         add_field_managers(role, history, &mut writers);
     }
+    let (log, own_requests) = requests(evidence, role.objects());
+    if log.is_none() && own_requests.is_empty() {
+        return writers;
+    }
     let counted: HashSet<(&str, &str)> = counted.into_iter().map(key).collect();
     let known: HashSet<(&str, &str)> = histories.iter().map(key).collect();
-    let (log, own_requests) = requests(evidence, role.objects());
     for request in log.iter().flat_map(|log| &log.events).chain(own_requests) {
         let name = request.namespace_and_name();
         // An object that only the log knows may be another publisher's.
