@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use evidence::{Checksum, LimitError, Limits, read_bounded};
-use report::submitted::{Document, Held, Proof, Unreadable};
+use report::submitted::{Document, Held, Proof, UnreadableFolder};
 
 use crate::command::{Failure, bail_usage, flags::files::read_untimed, terminal::advice};
 
@@ -33,7 +33,7 @@ pub(super) struct Found {
 #[derive(Default)]
 pub(super) struct Folders {
     pub(super) reports: Vec<Found>,
-    pub(super) unreadable: Vec<Unreadable>,
+    pub(super) unreadable: Vec<UnreadableFolder>,
 }
 
 /// Reads every report below a folder. Folders that cannot be read, or hold neither a report nor folders, are named.
@@ -113,7 +113,7 @@ impl Folders {
     }
 
     fn refuse(&mut self, folder: String, reason: String) {
-        self.unreadable.push(Unreadable { folder, reason });
+        self.unreadable.push(UnreadableFolder { folder, reason });
     }
 }
 

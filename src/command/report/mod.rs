@@ -12,7 +12,7 @@ use report::{
     Output, escape,
     page::Page,
     site::{self, BoardEntry, EditionResult},
-    submitted::{self, Change, Document, Fitness, Proof, RuleChange, Submission, diff, judge_again},
+    submitted::{self, Change, Check, Document, Fitness, Proof, RuleChange, diff, judge_again},
 };
 
 use self::folder::{Found, read, read_all};
@@ -167,22 +167,22 @@ impl Site {
 /// editions of the role, too. A consumer's testbed played one edition only.
 fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
     let mut proof = found.proof(limits);
-    let rules_as_of = found.document.rules_as_of;
+    let Found { name, document, .. } = found;
+    let rules_as_of = document.rules_as_of;
     let mut editions = Vec::new();
-    let submission = Submission::of(found.name, found.document, &mut proof, |report| {
+    let check = Check::of(&document, Some(&name), &mut proof, |report| {
         editions.push(EditionResult::judged(
             report,
             &report.judgement.waivers,
             rules_as_of,
         ));
     });
-    let document = &submission.document;
     if editions.is_empty() {
-        editions.push(EditionResult::claimed(document));
+        editions.push(EditionResult::claimed(&document));
     }
     let role = document.edition.role();
     if let Proof::Held(held) = &mut proof
-        && submission.check.fitness == Fitness::Holds
+        && check.fitness == Fitness::Holds
         && document.is_whole_run()
         && role != Role::Consumer
     {
@@ -197,5 +197,10 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
             }));
         }
     }
-    BoardEntry { submission, editions }
+    BoardEntry {
+        folder: name,
+        document,
+        check,
+        editions,
+    }
 }

@@ -7,7 +7,7 @@ use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    submitted::{Check, Document, Fitness, Proof, Submission},
+    submitted::{Check, Document, Fitness, Proof},
 };
 
 use super::folder::{Folders, held, read, read_all};
@@ -48,7 +48,7 @@ impl Verify {
         let document = read(&report, &limits)?;
         let evidence = self.evidence.unwrap_or_default();
         let mut proof = Proof::Held(Box::new(held(&evidence, &limits)?));
-        let check = Check::of(&document, &mut proof, |_| {});
+        let check = Check::of(&document, None, &mut proof, |_| {});
         let mut page = Page::new(width());
         describe(&mut page, "this report", &document, &check);
         print(&page.into_text())?;
@@ -98,18 +98,13 @@ fn verify_all(root: &Path, limits: &Limits) -> Result<Exit, Failure> {
     let mut page = Page::new(width());
     for found in reports {
         let mut proof = found.proof(limits);
-        let submission = Submission::of(found.name, found.document, &mut proof, |_| {});
-        match submission.check.fitness {
+        let check = Check::of(&found.document, Some(&found.name), &mut proof, |_| {});
+        match check.fitness {
             Fitness::Holds => hold += 1,
             Fitness::NotVerified => {}
             Fitness::DoesNotHold => forged += 1,
         }
-        describe(
-            &mut page,
-            &submission.folder,
-            &submission.document,
-            &submission.check,
-        );
+        describe(&mut page, &found.name, &found.document, &check);
         page.gap();
     }
     for one in &unreadable {

@@ -21,7 +21,7 @@ use semver::Version as Semver;
 use crate::{
     EditionDecision, Report,
     html::display::{Sign, brief, page_style, policy, shown},
-    submitted::{Document, Fitness, Submission, Unreadable, trend},
+    submitted::{Check, Document, Fitness, UnreadableFolder, trend},
     summary::{decision, findings::alike, rank, shown_verdict},
 };
 
@@ -44,14 +44,18 @@ struct Page<'a> {
     style: String,
     suite_version: &'static str,
     sections: Vec<Section<'a>>,
-    unreadable: &'a [Unreadable],
+    unreadable: &'a [UnreadableFolder],
 }
 
-/// A submitted report and its verdicts.
+/// A submitted report, checked, and its verdicts.
 #[derive(Debug)]
 pub struct BoardEntry {
+    /// The folder, relative to the folder of all reports, with `/` between its parts.
+    pub folder: String,
     /// The report.
-    pub submission: Submission,
+    pub document: Document,
+    /// The result of checking it.
+    pub check: Check,
     /// Its verdicts by the edition of the report, then by other editions of the same role, from the same evidence.
     pub editions: Vec<EditionResult>,
 }
@@ -98,7 +102,11 @@ struct Mark {
 }
 
 /// Writes the page. The same reports in any order give the same bytes.
-pub fn write(entries: &[BoardEntry], unreadable: &[Unreadable], mut into: impl io::Write) -> io::Result<()> {
+pub fn write(
+    entries: &[BoardEntry],
+    unreadable: &[UnreadableFolder],
+    mut into: impl io::Write,
+) -> io::Result<()> {
     let style = page_style(STYLE);
     let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
     let page = Page {
@@ -168,7 +176,7 @@ impl<'a> Section<'a> {
         let versions = versions(
             entries
                 .iter()
-                .filter(|entry| entry.submission.document.edition.role() == role),
+                .filter(|entry| entry.document.edition.role() == role),
         );
         let is_judged = |edition: &Edition| {
             versions
@@ -230,7 +238,7 @@ fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<Version<'a
 
 impl BoardEntry {
     fn holds(&self) -> bool {
-        self.submission.check.fitness == Fitness::Holds
+        self.check.fitness == Fitness::Holds
     }
 
     fn result(&self, edition: &Edition) -> Option<&EditionResult> {
@@ -247,9 +255,9 @@ impl BoardEntry {
     /// Identifies the implementation: its name in lower case to sort by, name, organization, and parent folder. The
     /// folder prevents that a report elsewhere becomes a version of this implementation.
     fn implementation(&self) -> [String; 4] {
-        let folder = &self.submission.folder;
+        let folder = &self.folder;
         let parent = folder.rsplit_once('/').map_or(&**folder, |(parent, _)| parent);
-        let about = self.submission.document.about.implementation.as_ref();
+        let about = self.document.about.implementation.as_ref();
         let project = about.map_or("", |about| about.project.trim());
         let project = shown(if project.is_empty() { parent } else { project });
         let organization = about.map_or_else(String::new, |about| shown(about.organization.trim()));
@@ -257,7 +265,7 @@ impl BoardEntry {
     }
 
     fn version(&self) -> &str {
-        let about = self.submission.document.about.implementation.as_ref();
+        let about = self.document.about.implementation.as_ref();
         about.map_or("", |about| about.version.trim())
     }
 
@@ -265,11 +273,7 @@ impl BoardEntry {
     fn version_order(&self) -> (Option<Semver>, Timestamp, String) {
         let version = self.version();
         let semantic = Semver::parse(version.strip_prefix('v').unwrap_or(version)).ok();
-        (
-            semantic,
-            self.submission.document.date,
-            self.submission.folder.clone(),
-        )
+        (semantic, self.document.date, self.folder.clone())
     }
 }
 
@@ -285,17 +289,17 @@ impl Version<'_> {
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'/' => char::from(byte).to_string(),
             _ => format!("_{byte:02x}"),
         };
-        self.entry.submission.folder.bytes().map(encode).collect()
+        self.entry.folder.bytes().map(encode).collect()
     }
 
     fn submitter(&self) -> String {
-        let by = self.entry.submission.document.about.submitted_by.as_ref();
+        let by = self.entry.document.about.submitted_by.as_ref();
         by.map_or("not stated".to_owned(), |by| shown(by.organization.trim()))
     }
 
     /// What was real of the hub, the members, and the agents.
     fn environment(&self) -> [String; 3] {
-        let environment = self.entry.submission.document.about.environment.clone();
+        let environment = self.entry.document.about.environment.clone();
         environment
             .unwrap_or_default()
             .parts()
@@ -306,7 +310,7 @@ impl Version<'_> {
     }
 
     fn verification(&self) -> Sign {
-        match self.entry.submission.check.fitness {
+        match self.entry.check.fitness {
             Fitness::Holds => Sign::new("pass", "✓", "verified"),
             Fitness::NotVerified => Sign::new("doubt", "?", "not verified"),
             Fitness::DoesNotHold => Sign::new("fail", "✕", "does not hold"),
@@ -315,7 +319,7 @@ impl Version<'_> {
 
     /// The first differences between the report and its evidence.
     fn differences(&self) -> Vec<String> {
-        let differences = self.entry.submission.check.differences.iter();
+        let differences = self.entry.check.differences.iter();
         let quoted = differences.take(SHOWN_DIFFERENCES).map(|change| {
             let [old, new] =
                 [change.old_text(), change.new_text()].map(|side| brief(&side, LONGEST_DIFFERENCE));
@@ -327,7 +331,7 @@ impl Version<'_> {
     fn decision(&self, result: &EditionResult) -> Sign {
         let decision = result.decision.decision.unwrap_or(Decision::Inconclusive);
         let decision = Sign::of_decision(decision);
-        match self.entry.submission.check.fitness {
+        match self.entry.check.fitness {
             Fitness::Holds => decision,
             Fitness::NotVerified => Sign::new("none", "○", decision.word),
             Fitness::DoesNotHold => self.verification(),

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     Report,
     format_tests::support::is_inert,
-    submitted::{Document, Held, Proof, Submission, Unreadable, compose},
+    submitted::{Check, Document, Held, Proof, UnreadableFolder, compose},
     tests::{about, assert_contains, report_of, world},
 };
 
@@ -90,18 +90,20 @@ impl Made {
             }
         };
         let (mut judged, as_of) = (None, document.rules_as_of);
-        let submission = Submission::of(self.folder, document, &mut proof, |report| {
+        let check = Check::of(&document, Some(&self.folder), &mut proof, |report| {
             let waivers = &report.judgement.waivers;
             judged = Some(EditionResult::judged(report, waivers, as_of));
         });
         BoardEntry {
-            editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&submission.document))],
-            submission,
+            editions: vec![judged.unwrap_or_else(|| EditionResult::claimed(&document))],
+            folder: self.folder,
+            document,
+            check,
         }
     }
 }
 
-fn page_of(entries: &[BoardEntry], unreadable: &[Unreadable]) -> String {
+fn page_of(entries: &[BoardEntry], unreadable: &[UnreadableFolder]) -> String {
     let mut bytes = Vec::new();
     write(entries, unreadable, &mut bytes).expect("a vector takes all");
     let page = String::from_utf8(bytes).expect("UTF-8");
@@ -217,7 +219,7 @@ fn hostile_text_stays_text() {
         };
         made
     };
-    let unreadable = [Unreadable {
+    let unreadable = [UnreadableFolder {
         folder: HOSTILE.to_owned(),
         reason: HOSTILE.to_owned(),
     }];
@@ -228,7 +230,7 @@ fn hostile_text_stays_text() {
 
 #[test]
 fn without_reports_the_page_lists_unreadable_folders() {
-    let unreadable = [Unreadable {
+    let unreadable = [UnreadableFolder {
         folder: "fleet/v1".to_owned(),
         reason: "it has no report.yaml".to_owned(),
     }];

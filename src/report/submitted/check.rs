@@ -7,12 +7,21 @@ use super::{
     compose::compose_as_of,
     diff::changes,
     document::Document,
-    obstacles::{not_real, obstacles},
+    obstacles::{misnamed, not_real, obstacles},
 };
 use crate::{
     Report, by_edition,
     text::{count, difference::Change},
 };
+
+/// A folder without a readable report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnreadableFolder {
+    /// The folder, relative to the folder of all reports, with `/` between its parts.
+    pub folder: String,
+    /// Why it cannot be read.
+    pub reason: String,
+}
 
 /// An evidence file, read.
 #[derive(Debug)]
@@ -60,8 +69,13 @@ pub struct Check {
 }
 
 impl Check {
-    /// Checks a report against its evidence. `show` gets each run that is judged again.
-    pub fn of(document: &Document, proof: &mut Proof, show: impl FnOnce(&Report)) -> Self {
+    /// Checks a report against its evidence, and the folder that it is in. `show` gets the run that is judged again.
+    pub fn of(
+        document: &Document,
+        folder: Option<&str>,
+        proof: &mut Proof,
+        show: impl FnOnce(&Report),
+    ) -> Self {
         let mut check = Self {
             fitness: Fitness::NotVerified,
             differences: Vec::new(),
@@ -86,6 +100,9 @@ impl Check {
             check.fitness = Fitness::DoesNotHold;
         }
         check.obstacles.extend(obstacles(document));
+        check
+            .obstacles
+            .extend(folder.and_then(|folder| misnamed(folder, document)));
         check
     }
 

@@ -5,17 +5,15 @@ mod check;
 mod compose;
 mod diff;
 mod document;
-mod folder;
 mod obstacles;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use self::diff::trend;
 pub use self::{
-    check::{Check, Fitness, Held, Proof, judge_again},
+    check::{Check, Fitness, Held, Proof, UnreadableFolder, judge_again},
     compose::compose,
     diff::{Diff, Incomparable, RuleChange, diff},
     document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReadError, SuiteResult},
-    folder::{Submission, Unreadable},
 };
 pub use crate::text::difference::Change;

@@ -95,6 +95,18 @@ fn unusable((key, value): (&str, &str)) -> Option<String> {
     }
 }
 
+/// Readers look for a report in the folder that has the name of the version.
+pub(super) fn misnamed(folder: &str, document: &Document) -> Option<String> {
+    let version = document.about.implementation.as_ref()?.version.trim();
+    let folder = folder.rsplit('/').next()?;
+    let bare = |text: &str| text.strip_prefix('v').unwrap_or(text).to_owned();
+    (!version.is_empty() && bare(version) != bare(folder)).then(|| {
+        format!(
+            "the folder is named {folder}, and the report is of version {version}: give both the same name"
+        )
+    })
+}
+
 /// Whether a version is a branch or a tag that moves, such as `main` or `refs/heads/main`.
 fn is_moving(version: &str) -> bool {
     let name = version.rsplit('/').next().unwrap_or(version);

@@ -79,7 +79,7 @@ fn checked(document: &Document) -> Check {
         evidence: evidence(),
         sum: sum(),
     };
-    Check::of(document, &mut Proof::Held(Box::new(held)), |_| {})
+    Check::of(document, None, &mut Proof::Held(Box::new(held)), |_| {})
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn reordered_list_is_a_difference() {
 
 #[test]
 fn contradiction_is_found_without_evidence() {
-    let fitness = |document: &Document| Check::of(document, &mut Proof::Missing, |_| {}).fitness;
+    let fitness = |document: &Document| Check::of(document, None, &mut Proof::Missing, |_| {}).fitness;
     assert_eq!(fitness(&document()), Fitness::NotVerified);
     for (pointer, part) in [
         ("/decision", json!("conformant")),

@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use report::{
     Report, by_edition, html,
     site::{self, BoardEntry, EditionResult},
-    submitted::{Document, Proof, Submission, Unreadable, compose},
+    submitted::{Check, Document, Proof, UnreadableFolder, compose},
 };
 use tempfile::TempDir;
 use tokio::{process::Command, runtime::Builder, time::timeout};
@@ -154,7 +154,7 @@ fn planted_on_the_board(browser: &Path) -> Result<Completion, Failed> {
         version: PLANTED.to_owned(),
         contact: vec![PLANTED.to_owned()],
     });
-    let unreadable = Unreadable {
+    let unreadable = UnreadableFolder {
         folder: PLANTED.to_owned(),
         reason: PLANTED.to_owned(),
     };
@@ -239,17 +239,14 @@ fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
 }
 
 /// The board of reports of that document, with the findings in the recorded evidence.
-fn board(document: &Document, folders: &[&str], unreadable: &[Unreadable]) -> Result<String, Failed> {
+fn board(document: &Document, folders: &[&str], unreadable: &[UnreadableFolder]) -> Result<String, Failed> {
     let entry = |folder: &&str| BoardEntry {
         editions: vec![with_report(&recorded(RECORDED), |report| {
             EditionResult::judged(report, &report.judgement.waivers, document.rules_as_of)
         })],
-        submission: Submission::of(
-            (*folder).to_owned(),
-            document.clone(),
-            &mut Proof::Missing,
-            |_| {},
-        ),
+        folder: (*folder).to_owned(),
+        document: document.clone(),
+        check: Check::of(document, Some(folder), &mut Proof::Missing, |_| {}),
     };
     let entries: Vec<BoardEntry> = folders.iter().map(entry).collect();
     let mut page = Vec::new();
