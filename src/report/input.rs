@@ -46,7 +46,7 @@ impl<'a> Report<'a> {
             file: None,
             is_whole_file: false,
             editions: &[],
-            advice: no_advice,
+            advice: |_, _| String::new(),
         }
     }
 }
@@ -54,11 +54,6 @@ impl<'a> Report<'a> {
 /// What a reader can do about a reason of that sort, to be added to its words: it begins with a space or a colon. Empty
 /// if there is nothing. The rule is the one that the reason keeps from a verdict, if it is about one.
 pub type Advice = fn(ReasonId, Option<&Rule>) -> String;
-
-/// No advice, for callers without a command line.
-pub fn no_advice(_: ReasonId, _: Option<&Rule>) -> String {
-    String::new()
-}
 
 impl Report<'_> {
     /// A reason with the advice about it.

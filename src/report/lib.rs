@@ -15,7 +15,7 @@ mod text;
 
 pub use files::{FileFormat, Output, OutputError, OutputFiles, Part, prepare};
 pub use formats::{badge, github, json, junit, markdown, terminal};
-pub use input::{Advice, Coverage, Report, no_advice};
+pub use input::{Advice, Coverage, Report};
 pub use summary::{
     EditionDecision, by_edition,
     decision::{headline, kind_in_words, no_status, scope},

@@ -9,7 +9,7 @@ use evidence::{
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{
     FileFormat, Output, OutputFiles, Report, badge, by_edition, github, html, json, junit, markdown,
-    no_advice, submitted::compose, terminal,
+    submitted::compose, terminal,
 };
 
 use crate::command::{
@@ -47,23 +47,15 @@ pub fn conclude(
     let recorded = outputs.get(&FileFormat::Record).map(Output::path);
     let file = recorded.or(read_from.map(|from| from.path));
     let file = file.map(|path| path.display().to_string());
-    let is_whole_file = recorded.is_some() || read_from.is_some_and(|from| from.alone && from.as_claimed);
-    let submitted = Report {
-        evidence,
-        judgement: &judgement,
-        selection,
-        judged_at,
+    let report = Report {
         file: file.as_deref(),
-        is_whole_file,
+        is_whole_file: recorded.is_some() || read_from.is_some_and(|from| from.alone && from.as_claimed),
         editions: &editions,
-        advice: no_advice,
-    };
-    let shown = Report {
         advice: advice::flag,
-        ..submitted
+        ..Report::new(evidence, &judgement, selection, judged_at)
     };
-    let left = leave(&shown, &submitted, outputs, read_from);
-    let printed = show(&shown, flags);
+    let left = leave(&report, outputs, read_from);
+    let printed = show(&report, flags);
     if left.is_err()
         && let Err(unprinted) = &printed
     {
@@ -104,7 +96,7 @@ pub fn conclude_without_evidence(
     failure: Failure,
     claim: Claim,
     source: &str,
-    outputs: OutputFiles,
+    mut outputs: OutputFiles,
 ) -> Failure {
     let reason = failure.in_one_line();
     let evidence = Evidence {
@@ -124,40 +116,26 @@ pub fn conclude_without_evidence(
         ..Evidence::default()
     };
     let selection = Selection::default();
+    let judgement = judge(&evidence, &selection);
     let report = Report {
-        evidence: &evidence,
-        judgement: &judge(&evidence, &selection),
-        selection: &selection,
-        judged_at: Clock::system().now(),
-        file: None,
-        is_whole_file: false,
-        editions: &[],
         advice: advice::flag,
+        ..Report::new(&evidence, &judgement, &selection, Clock::system().now())
     };
     // There is no evidence worth recording.
-    let mut outputs = outputs;
     outputs.remove(&FileFormat::Record);
-    if let Err(unwritten) = leave(&report, &report, outputs, None) {
+    if let Err(unwritten) = leave(&report, outputs, None) {
         unwritten.print();
     }
     failure
 }
 
 /// Writes every file that it can, prints the failures, and returns the last one.
-fn leave(
-    report: &Report,
-    submitted_report: &Report,
-    outputs: OutputFiles,
-    read_from: Option<ReadFrom>,
-) -> Result<(), Failure> {
+fn leave(report: &Report, outputs: OutputFiles, read_from: Option<ReadFrom>) -> Result<(), Failure> {
     let mut outcome: Result<(), Failure> = Ok(());
     let is_recorded = outputs.contains_key(&FileFormat::Record);
     let is_summed = outputs.contains_key(&FileFormat::Report);
-    let mut sum = if is_summed && !is_recorded {
-        read_from.and_then(sum_of)
-    } else {
-        None
-    };
+    let read_from = read_from.filter(|from| from.alone && is_summed && !is_recorded);
+    let mut sum = read_from.and_then(sum_of);
     // The record is the first: the report has its checksum.
     for (format, output) in outputs {
         let path = output.path().to_owned();
@@ -172,7 +150,7 @@ fn leave(
             FileFormat::Markdown => markdown::write(report, into),
             FileFormat::Badge => badge::write(report, into),
             FileFormat::Json => json::write(report, into),
-            FileFormat::Report => compose(submitted_report, sum.as_ref()).write(into),
+            FileFormat::Report => compose(report, sum.as_ref()).write(into),
         });
         if let Err(error) = written {
             if format == FileFormat::Record {
@@ -187,12 +165,9 @@ fn leave(
     outcome
 }
 
-/// Returns the checksum of the file that was read; none if the file is not all of the evidence or has become
-/// unreadable. Then the report names no file.
+/// Returns the checksum of the file that was read; none if it has become unreadable. Then the report names no file.
 fn sum_of(from: ReadFrom) -> Option<Checksum> {
-    from.alone
-        .then(|| Checksum::of_file(from.path, &from.limits).ok().flatten())
-        .flatten()
+    Checksum::of_file(from.path, &from.limits).ok().flatten()
 }
 
 fn show(report: &Report, flags: &OutputFlags) -> Result<Exit, Failure> {
