@@ -22,9 +22,7 @@ use lab::{
 };
 use tokio::runtime::{Builder, Runtime};
 
-use crate::command::{
-    Driving, Exit, Failure, Reference, TestHub, bail_usage, flags::members, print, terminal::signals,
-};
+use crate::command::{Driving, Exit, Failure, Reference, TestHub, bail_usage, print, terminal::signals};
 
 const ADMIN: &str = "admin";
 
@@ -252,7 +250,7 @@ pub async fn set_up(
         let mut manager = Manager::new(reference.faults_of(Role::Manager), clock);
         manager.set_up(&client).await.map_err(failed(Role::Manager))?;
         if own_members {
-            plan.members = members::of_the_lab(&manager, plan.observe);
+            plan.members = manager.asked_members(plan.observe);
         }
         remotes.push((Role::Manager, manager.remote()));
         running.push(run(Role::Manager, async move { manager.run(client).await }));

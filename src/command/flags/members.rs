@@ -1,27 +1,11 @@
-//! The members to query: those that the user names, and those of a test hub.
+//! The members to query that the user names.
 
 use std::{
-    collections::{BTreeMap, HashMap},
     ffi::OsString,
     path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
 };
 
-use collect::{
-    Dial, MemberWay, Members,
-    connect::{ClientError, USER_AGENT},
-    plugins::{Call, Plugins, Provider, Ran, Runner},
-    read_members,
-};
-use evidence::ObjectKey;
-use futures::future::{BoxFuture, FutureExt as _};
-use kube::{Client, Config};
-use lab::{
-    manager::{FleetMember, Manager},
-    member::FakeMember,
-};
-use serde_json::{Value, json};
+use collect::{Members, read_members};
 
 use crate::command::{Failure, Target, bail_usage};
 
@@ -77,77 +61,4 @@ pub fn from_files(given: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Fail
         }
     }
     Ok((members, files))
-}
-
-/// The access provider of the reference manager.
-const PROVIDER: &str = "secretreader";
-
-/// Returns the members that the reference manager has within that time, its consumer Secrets, and the plugin of its access
-/// provider.
-pub fn of_the_lab(manager: &Manager, within: Duration) -> Members {
-    let mut tokens = HashMap::new();
-    let mut ways = Vec::new();
-    let is_there = |member: &FleetMember| member.joins.is_zero() || member.joins < within;
-    for member in manager.members().into_iter().filter(is_there) {
-        let key = ObjectKey {
-            namespace: member.namespace,
-            name: member.profile,
-        };
-        let client = member.fake_member.client_as(FakeMember::ASKER, USER_AGENT);
-        ways.push(MemberWay::by_client(
-            key,
-            format!("stand-in {}", member.fake_member.name()),
-            client,
-        ));
-        let token = member.fake_member.issue();
-        tokens.insert(member.fake_member.name().to_owned(), token);
-    }
-    Members {
-        ways,
-        from_secrets: true,
-        only_ways: true,
-        plugins: Some(Plugins {
-            providers: vec![Provider::named(PROVIDER)],
-            runner: Arc::new(Reader(tokens)),
-        }),
-        dial: Arc::new(Fleet(manager.hosts())),
-    }
-}
-
-/// The fake members, by host and port. A lab connects to nothing else.
-struct Fleet(BTreeMap<String, FakeMember>);
-
-impl Dial for Fleet {
-    fn connect(&self, config: Config) -> Result<Client, ClientError> {
-        let authority = config.cluster_url.authority();
-        let host = authority.map_or("", |authority| authority.as_str());
-        let Some(member) = self.0.get(host) else {
-            return Err(ClientError::Refused("no server answers there".to_owned()));
-        };
-        let user = serde_json::to_value(&config.auth_info).unwrap_or_default();
-        let token = user["token"].as_str().unwrap_or_default();
-        Ok(member.client_with_token(token, USER_AGENT))
-    }
-}
-
-/// The plugin of the reference manager's access provider, in this process: it knows a token for each fake member, by its
-/// cluster name.
-struct Reader(HashMap<String, String>);
-
-impl Runner for Reader {
-    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
-        let info = call.env.get("KUBERNETES_EXEC_INFO").map_or("", String::as_str);
-        let info: Value = serde_json::from_str(info).unwrap_or_default();
-        let name = &info["spec"]["cluster"]["config"]["clusterName"];
-        let ran = match self.0.get(name.as_str().unwrap_or_default()) {
-            Some(token) => {
-                let answer = json!({
-                    "apiVersion": info["apiVersion"], "kind": "ExecCredential", "status": {"token": token},
-                });
-                Ran::Answered(answer.to_string().into_bytes().into())
-            }
-            None => Ran::Failed(format!("knows no cluster {name}")),
-        };
-        std::future::ready(ran).boxed()
-    }
 }

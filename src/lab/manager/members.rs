@@ -23,6 +23,9 @@ pub(super) const SET: &str = "baltic";
 /// The consumers that the manager serves, each in a namespace of its own.
 pub(super) const CONSUMERS: [&str; 2] = ["lab-scheduler", "lab-backup"];
 
+/// The access provider of its profiles.
+pub(super) const PROVIDER: &str = "secretreader";
+
 /// A ClusterProperty that is not standard.
 pub(super) const OWN_PROPERTY: &str = "residency.example.com";
 /// More than the members of the fleet. Those that faults add share them.
@@ -202,7 +205,7 @@ pub(super) fn access_provider(member: &str, ca_data: &str, proxy: Option<&str>) 
     if let Some(proxy) = proxy {
         cluster["proxy-url"] = proxy.into();
     }
-    json!({"name": "secretreader", "cluster": cluster})
+    json!({"name": PROVIDER, "cluster": cluster})
 }
 
 /// A kubeconfig with one cluster, one user and one context: one consumer's access to one member.

@@ -7,6 +7,7 @@
 //! A `World` holds all that happens to the fleet. The controller observes the members when the script says so, and those
 //! of a run in rounds; it computes every status from the member's answers and the profile on the hub.
 
+mod asked;
 mod controller;
 mod driven;
 mod faults;
@@ -14,8 +15,6 @@ mod look;
 mod members;
 mod status;
 mod world;
-
-use std::{collections::BTreeMap, time::Duration};
 
 use collect::clock::Clock;
 use controller::Controller;
@@ -31,7 +30,6 @@ pub use crate::{
 use crate::{
     client::{Hub, RequestError},
     driver::{Orders, remote},
-    member::{FakeMember, MemberState},
 };
 
 /// The name of the cluster manager, and of its field manager.
@@ -43,21 +41,6 @@ pub struct Manager {
     clock: Clock,
     remote: Remote,
     orders: Orders,
-}
-
-/// A member that the suite can query, and its profile.
-#[derive(Clone, Debug)]
-pub struct FleetMember {
-    /// The namespace of its profile.
-    pub namespace: String,
-    /// The name of its profile, which may be created later, and deleted.
-    pub profile: String,
-    /// How long after the manager's start it joins; zero if it is there before.
-    pub joins: Duration,
-    /// Hosts and ports of its API server, as profiles and kubeconfigs name it.
-    pub hosts: Vec<String>,
-    /// The member itself.
-    pub fake_member: FakeMember,
 }
 
 impl Manager {
@@ -97,33 +80,6 @@ impl Manager {
     /// Its remote control.
     pub fn remote(&self) -> Remote {
         self.remote.clone()
-    }
-
-    /// The members that the suite can query, in their first state. They change as the manager runs.
-    pub fn members(&self) -> Vec<FleetMember> {
-        self.world.queryable()
-    }
-
-    /// The members by the hosts and ports in profiles and Secrets. Nothing listens there: use a client of the member
-    /// instead of a connection.
-    pub fn hosts(&self) -> BTreeMap<String, FakeMember> {
-        let mut hosts = BTreeMap::new();
-        for member in self.members() {
-            hosts.extend(
-                member
-                    .hosts
-                    .into_iter()
-                    .map(|host| (host, member.fake_member.clone())),
-            );
-        }
-        for host in &self.world.deserted {
-            let state = MemberState {
-                unreachable: true,
-                ..MemberState::default()
-            };
-            hosts.insert(host.clone(), FakeMember::new(host, self.clock, state));
-        }
-        hosts
     }
 
     /// Writes the first state of the world to the hub: namespaces, profiles with their status, Secrets.

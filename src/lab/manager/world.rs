@@ -18,10 +18,10 @@ use kube::{Client, api::ApiResource};
 use serde_json::{Value, json};
 
 use super::{
-    FleetMember, MANAGER, faults,
+    MANAGER, faults,
     members::{
-        ASKABLE, CONSUMERS, FIRST_TO_JOIN, FLEET, LEAVER, MEMBERS, MemberSpec, OUTAGE, SECOND_TO_JOIN, SET,
-        SET_NAMESPACE, UPGRADED, ca_data, endpoints, host, kubeconfig, profile_name, server,
+        CONSUMERS, FIRST_TO_JOIN, FLEET, LEAVER, MEMBERS, MemberSpec, OUTAGE, SECOND_TO_JOIN, SET,
+        SET_NAMESPACE, UPGRADED, ca_data, host, kubeconfig, profile_name, server,
     },
 };
 use crate::{
@@ -335,25 +335,6 @@ impl World {
             .iter()
             .filter(|step| matches!(step.action, Action::Join));
         joins.map(|step| (step.member.clone(), step.at)).collect()
-    }
-
-    /// The members that the suite can query.
-    pub(super) fn queryable(&self) -> Vec<FleetMember> {
-        let joining = self.joining();
-        let members = self.fleet.iter();
-        members
-            .filter(|member| ASKABLE.contains(&&*member.name))
-            .filter_map(|member| {
-                let number = MEMBERS.iter().position(|spec| spec.name == member.name)?;
-                Some(FleetMember {
-                    namespace: member.namespace.clone(),
-                    profile: member.profile.clone(),
-                    joins: joining.get(&member.name).copied().unwrap_or_default(),
-                    hosts: endpoints(&member.name, number).into(),
-                    fake_member: self.fake_members.get(&member.name)?.clone(),
-                })
-            })
-            .collect()
     }
 }
 
