@@ -17,6 +17,8 @@ pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
 pub const DRIVER: &str = "evidence/driver";
 pub const PLUGINS: &str = "evidence/plugins";
+/// The check of waivers, which are no evidence.
+const WAIVERS: &str = "files/waivers";
 const MANAGED_FIELDS: &str = "managedFields";
 
 /// The check of a kind of evidence, and the flag or the permission that adds it. Other kinds come with these.
@@ -33,6 +35,13 @@ fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
         Kind::Driver | Kind::Testbed => (DRIVER, "--driver FILE"),
         _ => return None,
     })
+}
+
+/// The check of a flag's file.
+pub fn check_of(flag: &str) -> &'static str {
+    let mut sources = Kind::ALL.into_iter().filter_map(source);
+    let own = sources.find(|(_, with)| with.split(' ').next() == Some(flag));
+    own.map_or(WAIVERS, |(check, _)| check)
 }
 
 /// The rules that one more kind of evidence lets a run judge.

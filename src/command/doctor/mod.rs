@@ -12,9 +12,8 @@ use ::evidence::{
 };
 use clap::Args;
 use collect::{
-    CollectError, Reached, Survey,
     clock::Clock,
-    connect::{Connection, KubeconfigOptions},
+    connect::{ConnectError, Connection, KubeconfigOptions},
     reach_members,
     requests::{AuditLog, RequestsError, read_audit_log},
     survey,
@@ -74,11 +73,8 @@ impl Doctor {
         };
         let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
         for (flag, failure) in &run.unusable {
-            diagnosis.add_failure(
-                check_of(flag),
-                failure,
-                &format!("fix the file, or leave out {flag}"),
-            );
+            let remedy = format!("fix the file, or leave out {flag}");
+            diagnosis.add_failure(evidence::check_of(flag), failure, &remedy);
         }
         if let Err(failure) = self.files.prepare(&run.inputs) {
             let remedy = "name a file in a folder that you may write to";
@@ -94,31 +90,6 @@ impl Doctor {
         })?;
         Ok(diagnosis.exit)
     }
-}
-
-/// The check of a flag's file.
-fn check_of(flag: &str) -> &'static str {
-    match flag {
-        "--members" => evidence::MEMBERS,
-        "--provider-file" => evidence::PLUGINS,
-        "--audit-log" => evidence::AUDIT_LOG,
-        "--driver" => evidence::DRIVER,
-        _ => "files/waivers",
-    }
-}
-
-/// What a run would see first: the hub, and its members.
-type Answers = (Connection, Result<Survey, CollectError>, Vec<Reached>);
-
-async fn ask(run: &RunPlan, options: &KubeconfigOptions, limit: Duration) -> Result<Answers, Failure> {
-    let hub = Connection::from_kubeconfig(options).await?;
-    let (plan, clock) = (&run.plan, Clock::system());
-    let writes = run.driving.as_ref().is_some_and(|driving| driving.mutations);
-    let (surveyed, reached) = futures::join!(
-        survey(&hub, plan, writes, clock, limit),
-        reach_members(&plan.members, &plan.scope, clock, limit)
-    );
-    Ok((hub, surveyed, reached))
 }
 
 /// Reads the audit logs that the user named; `None` without logs, or if that takes longer than the limit.
@@ -137,13 +108,22 @@ impl Diagnosis {
             Duration::ZERO => Duration::MAX,
             limit => limit.saturating_mul(REQUESTS),
         };
-        let logs = &run.plan.audit_logs;
-        let (answers, log) = futures::join!(ask(run, &options, limit), read_logs(logs.clone(), limit));
+        let (plan, clock, logs) = (&run.plan, Clock::system(), &run.plan.audit_logs);
+        let writes = run.driving.as_ref().is_some_and(|driving| driving.mutations);
+        let answers = async {
+            let hub = Connection::from_kubeconfig(&options).await?;
+            let (surveyed, reached) = futures::join!(
+                survey(&hub, plan, writes, clock, limit),
+                reach_members(&plan.members, &plan.scope, clock, limit)
+            );
+            Ok((hub, surveyed, reached))
+        };
+        let (answers, log) = futures::join!(answers, read_logs(logs.clone(), limit));
         let mut surveyed = None;
-        match answers {
+        match answers.map_err(|error: ConnectError| Failure::from(error)) {
             Ok((hub, survey, reached)) => {
                 surveyed = self.add_hub(&hub, survey);
-                self.add_members(&run.plan, &reached);
+                self.add_members(plan, &reached);
             }
             Err(failure) => self.add_failure("hub/reached", &failure, checks::OTHER_HUB),
         }
