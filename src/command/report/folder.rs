@@ -38,11 +38,12 @@ pub(super) struct Folders {
 
 /// Reads every report below a folder. Folders that cannot be read, or hold neither a report nor folders, are named.
 pub(super) fn read_all(root: &Path, limits: &Limits) -> Result<Folders, Failure> {
-    let mut folders = Folders::default();
-    let entries = sorted(root)
+    sorted(root)
         .with_context(|| format!("failed to read the folder {}", root.display()))
         .map_err(Failure::usage)?;
-    if !folders.add(root, "", &entries, limits) {
+    let mut folders = Folders::default();
+    folders.add(root, "", limits);
+    if folders.unreadable.iter().any(|one| one.folder.is_empty()) {
         bail_usage!(
             "there is no report in {}: each has a folder of its own, such as {}",
             root.display(),
@@ -65,38 +66,40 @@ fn sorted(folder: &Path) -> io::Result<Vec<DirEntry>> {
 }
 
 impl Folders {
-    /// Adds the reports of a folder and of the folders in it. Returns whether it has any.
-    fn add(&mut self, folder: &Path, name: &str, entries: &[DirEntry], limits: &Limits) -> bool {
+    /// Adds the reports of a folder and of the folders in it.
+    fn add(&mut self, folder: &Path, name: &str, limits: &Limits) {
+        if name.split('/').count() > DEEPEST {
+            let reason = format!("it lies deeper than {DEEPEST} folders: move it up");
+            return self.refuse(name, reason);
+        }
+        let entries = match sorted(folder) {
+            Ok(entries) => entries,
+            Err(error) => return self.refuse(name, format!("it cannot be read: {error}")),
+        };
         let mut has_any = false;
         for entry in entries {
             let own = entry.file_name();
             let Ok(kind) = entry.file_type() else { continue };
             if own == REPORT {
-                has_any = true;
                 let name = if name.is_empty() { "." } else { name };
-                self.add_report(folder, name.to_owned(), kind.is_file(), limits);
+                self.add_report(folder, name, kind.is_file(), limits);
             } else if kind.is_dir() {
-                has_any = true;
-                let below = Path::new(name).join(own);
-                self.add_folder(&entry.path(), &below.to_string_lossy(), limits);
+                self.add(
+                    &entry.path(),
+                    &Path::new(name).join(own).to_string_lossy(),
+                    limits,
+                );
+            } else {
+                continue;
             }
+            has_any = true;
         }
-        has_any
+        if !has_any {
+            self.refuse(name, format!("it has no {REPORT}: write one with `run --report`"));
+        }
     }
 
-    fn add_folder(&mut self, folder: &Path, name: &str, limits: &Limits) {
-        let reason = match sorted(folder) {
-            _ if name.split('/').count() > DEEPEST => {
-                format!("it lies deeper than {DEEPEST} folders: move it up")
-            }
-            Ok(entries) if self.add(folder, name, &entries, limits) => return,
-            Ok(_) => format!("it has no {REPORT}: write one with `run --report`"),
-            Err(error) => format!("it cannot be read: {error}"),
-        };
-        self.refuse(name.to_owned(), reason);
-    }
-
-    fn add_report(&mut self, folder: &Path, name: String, is_file: bool, limits: &Limits) {
+    fn add_report(&mut self, folder: &Path, name: &str, is_file: bool, limits: &Limits) {
         if !is_file {
             // A link could lead anywhere on the machine that reads it.
             let reason = format!("{REPORT} is not a regular file: add the file itself");
@@ -104,7 +107,7 @@ impl Folders {
         }
         match read(&folder.join(REPORT), limits) {
             Ok(document) => self.reports.push(Found {
-                name,
+                name: name.to_owned(),
                 document,
                 folder: folder.to_owned(),
             }),
@@ -112,7 +115,8 @@ impl Folders {
         }
     }
 
-    fn refuse(&mut self, folder: String, reason: String) {
+    fn refuse(&mut self, name: &str, reason: String) {
+        let folder = name.to_owned();
         self.unreadable.push(UnreadableFolder { folder, reason });
     }
 }
