@@ -144,14 +144,14 @@ impl Setting {
             let is_valid = self.values.iter().all(|value| value == "true");
             return is_valid.then_some(()).ok_or("expected true or false".to_owned());
         }
-        for value in &self.values {
+        let words = self.values.iter().map(|value| {
             let mut word = OsString::from(format!("--{long}="));
             word.push(value);
-            let run = Run::augment_args(Command::new("run").no_binary_name(true));
-            run.try_get_matches_from([word])
-                .map_err(|error| without_usage(&error))?;
-        }
-        Ok(())
+            word
+        });
+        let run = Run::augment_args(Command::new("run").no_binary_name(true));
+        let read = run.try_get_matches_from(words);
+        read.map(drop).map_err(|error| without_usage(&error))
     }
 
     /// Whether a command declares that it cannot use two settings together.
