@@ -22,15 +22,13 @@ const WIDEST: usize = 120;
 /// The narrowest page, in columns.
 const NARROWEST: usize = 40;
 
-/// Returns how wide to lay out text on standard output, in columns: as wide as the terminal, or as `COLUMNS` says. None
-/// where a file or a program reads it.
+/// Returns how wide to lay out text on standard output, in columns: as `COLUMNS` says, or as wide as the terminal, which
+/// has 80 columns if it does not know. None where a file or a program reads it.
 pub fn width() -> Option<usize> {
     let configured = env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    let terminal = || {
-        let (_, columns) = console::Term::stdout().size_checked()?;
-        Some(columns.into())
-    };
-    let columns: usize = configured.or_else(terminal)?;
+    let terminal = console::Term::stdout();
+    let terminal = terminal.is_term().then(|| terminal.size().1.into());
+    let columns: usize = configured.or(terminal)?;
     Some(columns.clamp(NARROWEST, WIDEST))
 }
 
