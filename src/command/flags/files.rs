@@ -10,13 +10,12 @@ use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use collect::{
     clock::Clock,
-    requests::{RequestsError, merge_into, read_audit_log, read_audit_text},
+    requests::{RequestsError, merge_into, read_audit_log},
 };
 use evidence::{
     Asked, Claim, Evidence, Gap, Input, InputError, Kind, LARGEST_TEXT, Limits, read_input_bounded, read_text,
 };
 use judge::Waivers;
-use lab::hub::Hub;
 use report::{FileFormat, OutputFiles, escape, prepare};
 
 use super::plan::Size;
@@ -128,26 +127,6 @@ pub fn add_audit_logs_or_gap(evidence: &mut Evidence, logs: &[PathBuf]) {
         evidence.header.asked.insert(Kind::Requests, Asked::Yes);
         evidence.gaps.push(Gap::of(Kind::Requests, error.to_string()));
     }
-}
-
-/// Adds a test hub's audit log, which needs no flag.
-pub async fn add_own_audit_log(evidence: &mut Evidence, hub: &Hub) -> Result<(), RequestsError> {
-    if let Some(lab) = hub.as_lab() {
-        let log = read_audit_text("the lab's audit log", lab.audit_log().as_bytes())?;
-        merge_into(evidence, log);
-    } else if let Some(envtest) = hub.as_envtest() {
-        merge_into(evidence, read_audit_log(&[envtest.audit_log()])?);
-    }
-    #[cfg(feature = "k3s")]
-    if let Some(k3s) = hub.as_k3s() {
-        let name = "the audit log of K3s";
-        let text = k3s.audit_log().await.map_err(|error| RequestsError::Read {
-            path: name.to_owned(),
-            cause: std::io::Error::other(error),
-        })?;
-        merge_into(evidence, read_audit_text(name, text.as_slice())?);
-    }
-    Ok(())
 }
 
 /// Reads the file, where one is named.

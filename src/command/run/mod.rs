@@ -14,6 +14,7 @@ use collect::{
     collect,
     connect::{Connection, KubeconfigOptions},
     driver::{CleanError, clean as clean_up},
+    requests::merge_into,
 };
 use evidence::{Claim, Evidence, Input, Limits};
 use lab::hub::{AuditLevel, Hub};
@@ -318,8 +319,8 @@ async fn observe_test_hub(
     drop(progress);
     let mut evidence = collected.map_err(|error| Failure::no_evidence(error, &hub.connection))?;
     if run.own_audit_log {
-        let added = files::add_own_audit_log(&mut evidence, hub).await;
-        added.map_err(Failure::could_not_run)?;
+        let log = hub.audit_log().await.map_err(Failure::could_not_run)?;
+        merge_into(&mut evidence, log);
     }
     Ok(evidence)
 }

@@ -12,6 +12,7 @@ pub use apiserver::{ApiServer, AuditLevel, Loopback};
 use collect::{
     clock::Clock,
     connect::{Connection, HubAccess, USER_AGENT, cause},
+    requests::{AuditLog, RequestsError, read_audit_log, read_audit_text},
 };
 use http::{HeaderValue, Request, header};
 #[cfg(feature = "k3s")]
@@ -246,12 +247,23 @@ impl Hub {
         }
     }
 
-    /// K3s in a container, if the hub is one.
-    #[cfg(feature = "k3s")]
-    pub fn as_k3s(&self) -> Option<&K3s> {
+    /// Its audit log so far.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub async fn audit_log(&self) -> Result<AuditLog, RequestsError> {
         match &self.own {
-            Own::K3s(k3s) => Some(k3s),
-            _ => None,
+            Own::Lab(server) => read_audit_text("the lab's audit log", server.audit_log().as_bytes()),
+            Own::Envtest(envtest) => read_audit_log(&[envtest.audit_log()]),
+            #[cfg(feature = "k3s")]
+            Own::K3s(k3s) => {
+                let name = "the audit log of K3s";
+                let text = k3s.audit_log().await.map_err(|error| RequestsError::Read {
+                    path: name.to_owned(),
+                    cause: std::io::Error::other(error),
+                })?;
+                read_audit_text(name, text.as_slice())
+            }
         }
     }
 
