@@ -23,6 +23,9 @@ pub use summary::{
 };
 pub use text::{count, escape, page, yaml};
 
+/// The version of the suite.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 /// The name of the binary, for commands that readers can copy.
 pub const COMMAND: &str = "clusterprofile-conformance";
 

@@ -227,7 +227,7 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let document = Document {
         api_version: API_VERSION,
         suite: Suite {
-            version: env!("CARGO_PKG_VERSION"),
+            version: crate::VERSION,
         },
         judged_at: report.judged_at,
         evidence: Source {

@@ -30,8 +30,6 @@ const UNREADABLE: usize = 20;
 struct Junit<'a> {
     report: &'a Report<'a>,
     judged_at: String,
-    run: Vec<(String, String)>,
-    output: String,
 }
 
 /// Writes the report. Fails only when `into` does.
@@ -39,19 +37,11 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
     let junit = Junit {
         report,
         judged_at: report.judged_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        run: run_properties(report),
-        output: output(report),
     };
     junit.write_into(&mut into)
 }
 
-impl<'a> Junit<'a> {
-    fn suites(&self) -> impl Iterator<Item = &'a [RuleVerdict]> {
-        let verdicts = &self.report.judgement.verdicts;
-        verdicts.chunk_by(|one, next| one.rule.suite() == next.rule.suite())
-    }
-}
-
+/// What is known of the run, with names.
 fn run_properties(report: &Report) -> Vec<(String, String)> {
     let (header, judgement) = (&report.evidence.header, report.judgement);
     let window = header.window;
@@ -62,7 +52,7 @@ fn run_properties(report: &Report) -> Vec<(String, String)> {
         ("hub", Some(header.hub.source.clone())),
         ("hub.version", header.hub.server_version.clone()),
         ("api.version", header.hub.api_version.clone()),
-        ("suite.version", Some(env!("CARGO_PKG_VERSION").to_owned())),
+        ("suite.version", Some(crate::VERSION.to_owned())),
         ("window.from", window.map(|window| window.from.to_string())),
         ("window.until", window.map(|window| window.until.to_string())),
         ("settled", Coverage::of(report).settled),

@@ -70,7 +70,7 @@ fn head(text: &mut String, report: &Report) {
         // It quotes names of the user's own, made one line.
         plain(&decision::scope(report)),
         code(source),
-        env!("CARGO_PKG_VERSION"),
+        crate::VERSION,
     );
 }
 

@@ -3,7 +3,7 @@
 use evidence::ObjectRef;
 use jiff::Timestamp;
 use judge::{
-    RuleVerdict, Verdict,
+    RuleVerdict,
     rules::{Finding, Spendings},
 };
 
@@ -17,9 +17,8 @@ use crate::{
     Report,
     story::{Changed, Event, Stories, Story, What, representatives},
     summary::{
-        findings::{FindingGroup, alike, extent},
+        findings::{FindingGroup, alike},
         shown_verdict,
-        sources::{Cited, cited},
     },
     text::count,
 };
@@ -35,15 +34,10 @@ const FOLDED_FIELDS: usize = 2;
 pub(super) struct RuleView<'a> {
     pub(super) verdict: &'a RuleVerdict,
     pub(super) sign: Sign,
-    pub(super) source: Vec<Cited<'a>>,
-    pub(super) extent: String,
     pub(super) reason: Option<String>,
     pub(super) notes: Vec<String>,
     pub(super) findings: Vec<FindingView<'a>>,
     pub(super) hidden: Option<String>,
-    pub(super) is_open: bool,
-    /// Whether nothing was found, so that one line says all.
-    pub(super) is_brief: bool,
 }
 
 /// The same violation on one or more objects.
@@ -109,7 +103,6 @@ impl<'a> RuleView<'a> {
                 plot: is_chosen.then(plot).flatten(),
             }
         };
-        let is_brief = groups.is_empty();
         let views = groups.into_iter().take(GROUPS).map(|(group, remark)| {
             let others = group.findings.iter().skip(EXCERPTS);
             let others = listed(others.map(|finding| finding.object.to_string()));
@@ -128,14 +121,10 @@ impl<'a> RuleView<'a> {
         Self {
             verdict,
             sign: Sign::of(shown_verdict(verdict)),
-            source: cited(&verdict.applies.source, verdict.applies.edition),
-            extent: extent(verdict),
             reason: report.reason(verdict).as_deref().map(shown),
             notes: listed(notes),
             findings: views.collect(),
             hidden: (hidden > 0).then(|| count(hidden, "more finding")),
-            is_open: verdict.verdict == Verdict::Fail,
-            is_brief,
         }
     }
 }

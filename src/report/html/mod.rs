@@ -17,14 +17,14 @@ use evidence::api::Role;
 use judge::{Decision, Judgement, RuleVerdict, Verdict, WaiverOutcome, rules::Spendings};
 
 use self::{
-    display::{ObjectSquares, Sign, object_squares, page_style, policy, shown, utc},
+    display::{page_style, shown, utc},
     excerpt::Line,
     findings::RuleView,
 };
 use crate::{
     Coverage, Report,
     story::Stories,
-    summary::{self, VerdictTable, decision, rank, shown_verdict},
+    summary::{self, decision, rank, shown_verdict},
     text::{count, thousands},
 };
 
@@ -36,25 +36,9 @@ const LISTED: usize = 10;
 #[derive(Template)]
 #[template(path = "report.html")]
 struct Page<'a> {
-    policy: String,
+    report: &'a Report<'a>,
     style: String,
-    version: &'static str,
-    judged_at: String,
-    sign: Sign,
-    subject: String,
-    title: String,
-    headline: String,
-    scope: String,
-    /// The decisions by each edition, in words; empty if only one is known.
-    editions: Vec<[String; 3]>,
     sections: Vec<Section<'a>>,
-    objects: Vec<ObjectSquares>,
-    tally: VerdictTable,
-    /// The sign of each verdict of the table.
-    signs: Vec<Sign>,
-    suites: Vec<&'a [RuleVerdict]>,
-    facts: Vec<(&'static str, String)>,
-    limits: Vec<(&'static str, Vec<String>)>,
 }
 
 struct Section<'a> {
@@ -65,33 +49,10 @@ struct Section<'a> {
 
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
-    let judgement = report.judgement;
-    let style = page_style(STYLE);
-    let tally = VerdictTable::of(&judgement.verdicts);
-    let suites = judgement
-        .verdicts
-        .chunk_by(|one, next| one.rule.suite() == next.rule.suite());
     let page = Page {
-        policy: policy(&style),
-        style,
-        version: env!("CARGO_PKG_VERSION"),
-        judged_at: utc(report.judged_at),
-        sign: Sign::of_decision(judgement.decision),
-        subject: judgement.subject(),
-        title: title(judgement),
-        headline: shown(&decision::headline(report)),
-        scope: shown(&decision::scope(report)),
-        editions: summary::editions(report),
+        report,
+        style: page_style(STYLE),
         sections: sections(report),
-        objects: judgement
-            .roles()
-            .map(|role| object_squares(report, role))
-            .collect(),
-        signs: tally.verdicts.iter().map(|verdict| Sign::of(*verdict)).collect(),
-        tally,
-        suites: suites.collect(),
-        facts: facts(report),
-        limits: limits(report),
     };
     page.write_into(&mut into)
 }

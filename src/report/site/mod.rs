@@ -20,7 +20,7 @@ use semver::Version as Semver;
 
 use crate::{
     EditionDecision, Report,
-    html::display::{Sign, brief, page_style, policy, shown},
+    html::display::{Sign, brief, page_style, shown},
     submitted::{Check, Document, Fitness, UnreadableFolder, trend},
     summary::{decision, findings::alike, rank, shown_verdict},
 };
@@ -40,9 +40,7 @@ const SHOWN_FINDINGS: usize = 5;
 #[derive(Template)]
 #[template(path = "board.html")]
 struct Page<'a> {
-    policy: String,
     style: String,
-    suite_version: &'static str,
     sections: Vec<Section<'a>>,
     unreadable: &'a [UnreadableFolder],
 }
@@ -107,12 +105,9 @@ pub fn write(
     unreadable: &[UnreadableFolder],
     mut into: impl io::Write,
 ) -> io::Result<()> {
-    let style = page_style(STYLE);
     let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
     let page = Page {
-        policy: policy(&style),
-        style,
-        suite_version: env!("CARGO_PKG_VERSION"),
+        style: page_style(STYLE),
         sections: sections.filter(|section| !section.versions.is_empty()).collect(),
         unreadable,
     };

@@ -190,7 +190,7 @@ pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&R
 
 fn version_notes(document: &Document) -> Vec<String> {
     let mut notes = Vec::new();
-    let (wrote, own) = (&document.suite_version, env!("CARGO_PKG_VERSION"));
+    let (wrote, own) = (&document.suite_version, crate::VERSION);
     if wrote != own {
         notes.push(format!(
             "the report is by suite {wrote}, and this is {own}: a difference may come from that; verify it with \

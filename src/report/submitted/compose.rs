@@ -29,7 +29,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         kind: KIND.to_owned(),
         // Seconds are enough for readers.
         date: Timestamp::from_second(report.judged_at.as_second()).unwrap_or(report.judged_at),
-        suite_version: env!("CARGO_PKG_VERSION").to_owned(),
+        suite_version: crate::VERSION.to_owned(),
         rules_as_of: day.min(rules::as_of()),
         edition: report.judgement.edition,
         cluster_profile_api_version: header.hub.api_version.clone(),

@@ -222,7 +222,7 @@ impl Document {
                  write one with `run --report FILE`"
             )));
         }
-        let own = env!("CARGO_PKG_VERSION");
+        let own = crate::VERSION;
         let advice = match written["suiteVersion"].as_str() {
             Some(wrote) if wrote != own => {
                 format!("it is by suite {wrote}, and this is {own}: read it with that suite")

@@ -57,6 +57,12 @@ pub(crate) fn shown_verdict(verdict: &RuleVerdict) -> Verdict {
     }
 }
 
+/// The verdicts of each suite.
+pub(crate) fn suites<'a>(report: &Report<'a>) -> impl Iterator<Item = &'a [RuleVerdict]> + use<'a> {
+    let verdicts = &report.judgement.verdicts;
+    verdicts.chunk_by(|one, next| one.rule.suite() == next.rule.suite())
+}
+
 /// How many rules of each level have which verdict.
 pub(crate) struct VerdictTable {
     /// The verdicts that some rule has, the worst first.
