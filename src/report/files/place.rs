@@ -184,11 +184,6 @@ impl Part {
         }
     }
 
-    /// The file that it belongs to.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// Its path.
     pub fn path(&self) -> PathBuf {
         self.named(SUFFIX)

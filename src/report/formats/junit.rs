@@ -84,17 +84,8 @@ fn output(report: &Report) -> String {
     escape::xml(&(lines.join("\n") + "\n")).into_owned()
 }
 
-fn in_one_line(text: &str) -> String {
+pub(crate) fn in_one_line(text: &str) -> String {
     escape::xml(&escape::line(text)).into_owned()
-}
-
-pub(crate) fn about(verdict: &RuleVerdict) -> [(&'static str, String); 3] {
-    let applies = verdict.applies;
-    [
-        ("level", applies.level.name().to_owned()),
-        ("basis", applies.basis.name().to_owned()),
-        ("source", in_one_line(&applies.source)),
-    ]
 }
 
 /// The element that says that a rule did not pass; `None` if it passed.

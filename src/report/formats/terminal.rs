@@ -63,9 +63,9 @@ fn style(verdict: Verdict) -> Style {
 pub fn verdicts(report: &Report, command: &str, width: Option<usize>, in_full: bool) -> String {
     let mut page = Page::new(width);
     if in_full {
-        by_reason(&mut page, report, Verdict::Skipped, command, usize::MAX);
-        by_reason(&mut page, report, Verdict::NotApplicable, command, usize::MAX);
-        by_reason(&mut page, report, Verdict::Waived, command, usize::MAX);
+        for verdict in [Verdict::Skipped, Verdict::NotApplicable, Verdict::Waived] {
+            by_reason(&mut page, report, verdict, command, usize::MAX);
+        }
         notes(&mut page, report, command);
         let cost = summary::cost(report).map(|cost| format!("cost to the hub: {cost}"));
         let reactions = summary::slowest_reactions(report);

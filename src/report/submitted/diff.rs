@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use judge::{Verdict, rules};
 use serde::Serialize;
 
-use super::document::{Document, Entry};
+use super::document::{Document, Entry, ReportError};
 use crate::text::difference::{Change, Masked, differences, leads};
 
 /// All that differs between two values of one type, in the order of the parts.
@@ -41,23 +41,20 @@ pub struct RuleChange {
     pub details: Vec<Change>,
 }
 
-/// Reports on different roles have no rule in common: neither is better or worse.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the reports cannot be compared: {0}")]
-pub struct Incomparable(String);
-
 /// What differs from run to run, and the rules, which are compared one by one.
 const NOT_IN_HEAD: [&str; 4] = ["date", "evidence", "scope.window", "suites"];
 
 /// Compares two reports on the same role, of any versions of the suite and any editions.
 ///
 /// # Errors
-/// When they are on different roles.
-pub fn diff(old: &Document, new: &Document) -> Result<Diff, Incomparable> {
+/// When they are on different roles: then they have no rule in common.
+pub fn diff(old: &Document, new: &Document) -> Result<Diff, ReportError> {
     if old.edition.role() != new.edition.role() {
         let [first, second] = [old, new]
             .map(|document| format!("on a {} (edition {})", document.edition.role(), document.edition));
-        return Err(Incomparable(format!("the first is {first}, the second {second}")));
+        return Err(ReportError(format!(
+            "the reports cannot be compared: the first is {first}, the second {second}"
+        )));
     }
     let mut head = changes(old, new);
     head.retain(|change| !NOT_IN_HEAD.iter().any(|part| leads(part, &change.at)));

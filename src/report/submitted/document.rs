@@ -207,17 +207,17 @@ pub struct Entry {
     pub reason_id: Option<ReasonId>,
 }
 
-/// Why a file cannot be used as a report, and what to do.
+/// Why a file cannot be used as a report, and what to do; or why two reports cannot be compared.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
-pub struct ReadError(String);
+pub struct ReportError(pub(super) String);
 
 impl Document {
     /// Reads a report.
-    pub fn parse(text: &str) -> Result<Self, ReadError> {
+    pub fn parse(text: &str) -> Result<Self, ReportError> {
         let written: Value = yaml(text).unwrap_or_default();
         if written["apiVersion"] != API_VERSION || written["kind"] != KIND {
-            return Err(ReadError(format!(
+            return Err(ReportError(format!(
                 "it is not a report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`: \
                  write one with `run --report FILE`"
             )));
@@ -229,7 +229,7 @@ impl Document {
             }
             _ => "submit the report as the suite wrote it".to_owned(),
         };
-        let refused = |reason: String| ReadError(format!("{reason}: {advice}"));
+        let refused = |reason: String| ReportError(format!("{reason}: {advice}"));
         let document: Self = yaml(text).map_err(|error| refused(error.to_string()))?;
         let known = serde_json::to_value(&document).unwrap_or_default();
         match unknown_field(&written, &known, "") {

@@ -13,7 +13,7 @@ pub(crate) use self::diff::trend;
 pub use self::{
     check::{Check, Fitness, Held, Proof, UnreadableFolder, judge_again},
     compose::compose,
-    diff::{Diff, Incomparable, RuleChange, diff},
-    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReadError, SuiteResult},
+    diff::{Diff, RuleChange, diff},
+    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReportError, SuiteResult},
 };
 pub use crate::text::difference::Change;
