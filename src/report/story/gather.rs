@@ -146,17 +146,16 @@ impl Gathered {
             .chain(after)
             .flat_map(|(history, first)| (first..history.versions.len()).map(move |place| (history, place)))
             .collect();
-        let is_exact = |(history, place): &(&'e History<T>, usize)| {
+        // Of versions that are as near to the finding's own, this is the last.
+        let own = versions.iter().enumerate().max_by_key(|(_, (history, place))| {
             let metadata = history.versions[*place].object.metadata();
-            *metadata.uid == *object.uid && metadata.resource_version == object.resource_version
-        };
-        let own = versions.iter().rposition(is_exact);
-        let own = own.or_else(|| {
-            versions
-                .iter()
-                .rposition(|(history, _)| *uid(history) == *object.uid)
+            let is_of_object = *metadata.uid == *object.uid;
+            (
+                is_of_object,
+                is_of_object && metadata.resource_version == object.resource_version,
+            )
         });
-        let own = own.unwrap_or(versions.len().saturating_sub(1));
+        let own = own.map_or(0, |(place, _)| place);
         let until = versions.len().min(own + LATER);
         let from = until.saturating_sub(VERSIONS).min(own);
         self.unread = [from, versions.len() - until];
