@@ -136,7 +136,8 @@ fn why_missing(requested: &Evidence, kind: Kind) -> Option<&Reason> {
 fn remedy(reason: &str, with: &str) -> String {
     match reason.strip_prefix("disabled by ") {
         Some(flag) => format!("leave out {flag}"),
-        None if with.starts_with("--") => format!("add {with}"),
+        // It may replace `none` or `0s`.
+        None if with.starts_with("--") => format!("pass {with}"),
         None if with == MANAGED_FIELDS => "let the hub show metadata.managedFields".to_owned(),
         None => ROLE.to_owned(),
     }
