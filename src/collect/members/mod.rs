@@ -21,7 +21,7 @@ use serde::Deserialize;
 
 use self::credentials::AccessSource;
 pub(super) use self::poll::MemberPoll;
-pub use self::poll::{Reached, reach_members};
+pub use self::poll::reach_members;
 use crate::{
     connect::{self, ClientError},
     hub::profile_key,

@@ -47,20 +47,13 @@ pub(crate) struct MemberPoll {
     turns: Semaphore,
     /// The interval between samples; none: each member is sampled once.
     every: Option<Duration>,
-    records: BTreeMap<ObjectKey, Mutex<MemberRecord>>,
+    /// By profile. One that nothing has opened has a sample with the reason.
+    records: BTreeMap<ObjectKey, Mutex<Member>>,
     tried: Mutex<Vec<Login>>,
     /// Why the Secrets could not be read.
     unread: Option<Reason>,
     /// Why some plugins may not have been run.
     not_run: Option<String>,
-}
-
-#[derive(Default)]
-struct MemberRecord {
-    way: Option<MemberWay>,
-    looks: Vec<Look>,
-    /// Why there is no way.
-    closed: Option<String>,
 }
 
 impl MemberPoll {
@@ -193,24 +186,26 @@ impl MemberPoll {
     /// Adds the members and the logins to the evidence, with gaps for what is missing.
     pub fn finish(self, evidence: &mut Evidence) {
         let known = known_profiles(&evidence.profiles);
-        let mut members: BTreeMap<ObjectRef, MemberRecord> = BTreeMap::new();
-        for (name, record) in self.records {
-            let record = record.into_inner();
-            let profile = find_profile(&known, &name);
+        let given: HashSet<_> = self.members.ways.iter().map(|way| &way.profile).collect();
+        let mut members: BTreeMap<ObjectRef, Member> = BTreeMap::new();
+        for (name, member) in self.records {
+            let (profile, is_given) = (find_profile(&known, &name), given.contains(&name));
             // A Secret without a profile is a matter of its own.
-            if !record.is_given() && profile.uid.is_empty() {
+            if !is_given && profile.uid.is_empty() {
                 continue;
             }
-            // Of two records, as of a Secret without the namespace, the one by the user's way counts.
-            let before = members.entry(profile).or_default();
-            if before.looks.is_empty() || record.is_given() {
-                *before = record;
+            // Of two members, as of a Secret without the namespace, the one by the user's way counts.
+            let before = members.entry(profile.clone()).or_default();
+            if before.way.is_empty() || before.looks.is_empty() || is_given {
+                *before = Member {
+                    profile,
+                    ..member.into_inner()
+                };
             }
         }
-        for (profile, record) in members {
-            let (member, gap) = record.finish(profile);
+        for mut member in members.into_values() {
+            evidence.gaps.extend(take_silence(&mut member));
             evidence.members.push(member);
-            evidence.gaps.extend(gap);
         }
         let mut logins = self.tried.into_inner();
         logins.sort_by_cached_key(id);
@@ -229,31 +224,20 @@ impl MemberPoll {
     }
 }
 
-impl MemberRecord {
-    /// Whether the user has given the way.
-    fn is_given(&self) -> bool {
-        self.way.as_ref().is_some_and(|way| way.credential().is_none())
+/// Why a member never answered: then it keeps no samples.
+fn take_silence(member: &mut Member) -> Option<Gap> {
+    let has_answered = |look: &Look| MemberPart::ALL.iter().any(|part| look.has(*part));
+    if member.looks.iter().any(has_answered) {
+        return None;
     }
-
-    /// The member. One that never answered has no samples, but a gap.
-    fn finish(mut self, profile: ObjectRef) -> (Member, Option<Gap>) {
-        let has_answered = |look: &Look| MemberPart::ALL.iter().any(|part| look.has(*part));
-        let mut gap = None;
-        if !self.looks.iter().any(has_answered) {
-            let last = self.looks.last();
-            let missing = last.and_then(|look| look.missing.values().next().cloned());
-            let reason = missing.or(self.closed.map(Reason::from));
-            let reason = reason.unwrap_or_else(|| "the run was stopped before it was asked".into());
-            gap = Some(Gap {
-                object: Some(profile.clone()),
-                ..Gap::of(Kind::Members, reason)
-            });
-            self.looks.clear();
-        }
-        let way = self.way.map(|way| way.description).unwrap_or_default();
-        let looks = self.looks;
-        (Member { profile, way, looks }, gap)
-    }
+    let last = member.looks.pop();
+    member.looks.clear();
+    let reason = last.and_then(|look| look.missing.values().next().cloned());
+    let reason = reason.unwrap_or_else(|| "the run was stopped before it was asked".into());
+    Some(Gap {
+        object: Some(member.profile.clone()),
+        ..Gap::of(Kind::Members, reason)
+    })
 }
 
 /// The profiles that the hub had, by name: in each namespace the last one.
@@ -285,35 +269,33 @@ fn find_profile(known: &HashMap<&str, Vec<ObjectRef>>, name: &ObjectKey) -> Obje
 
 impl MemberPoll {
     /// Tries the credentials of one member, and polls it by the user's way or else by the first credential that it accepts.
-    async fn poll(
-        &self,
-        record: &Mutex<MemberRecord>,
-        ways: Vec<MemberWay>,
-        mut over: watch::Receiver<bool>,
-    ) {
-        let mut member = None;
+    async fn poll(&self, record: &Mutex<Member>, ways: Vec<MemberWay>, mut over: watch::Receiver<bool>) {
+        let (mut chosen, mut asker) = (None, None);
         for way in ways {
-            let is_first = record.lock().way.is_none();
             let Some(with) = way.credential() else {
-                if is_first {
-                    record.lock().way = Some(way);
-                }
+                let way = chosen.get_or_insert(way);
+                record.lock().way.clone_from(&way.description);
                 continue;
             };
             let _turn = self.turn().await;
             let (tried, opened) = way.try_out(with, &self.members.dial, self.clock).await;
-            if is_first && opened.is_some() {
-                (record.lock().way, member) = (Some(way), opened);
-            } else if is_first {
-                record.lock().closed = Some(describe(&tried));
+            if chosen.is_none() {
+                let mut member = record.lock();
+                if opened.is_some() {
+                    member.looks.clear();
+                    member.way.clone_from(&way.description);
+                    (chosen, asker) = (Some(way), opened);
+                } else {
+                    member.looks = vec![no_way(self.clock, &describe(&tried))];
+                }
             }
             self.tried.lock().push(tried);
         }
-        let Some(way) = record.lock().way.clone() else {
+        let Some(way) = chosen else {
             return;
         };
         let began = Instant::now();
-        self.sample(&way, &mut member, record).await;
+        self.sample(&way, &mut asker, record).await;
         let Some(every) = self.every else {
             return;
         };
@@ -325,18 +307,18 @@ impl MemberPoll {
                 _ = over.wait_for(|over| *over) => return,
                 () = async {
                     sleep_until(next).await;
-                    self.sample(&way, &mut member, record).await;
+                    self.sample(&way, &mut asker, record).await;
                 } => {}
             }
         }
     }
 
     /// Adds one sample of the member to its record. A credential that has expired is renewed first.
-    async fn sample(&self, way: &MemberWay, member: &mut Option<Asker>, record: &Mutex<MemberRecord>) {
+    async fn sample(&self, way: &MemberWay, asker: &mut Option<Asker>, record: &Mutex<Member>) {
         let _turn = self.turn().await;
         let now = self.clock.now();
-        let is_valid = |member: &Asker| member.expires.is_none_or(|expires| expires > now);
-        let open = match member.take().filter(is_valid) {
+        let is_valid = |asker: &Asker| asker.expires.is_none_or(|expires| expires > now);
+        let open = match asker.take().filter(is_valid) {
             Some(open) => Ok(open),
             None => way.open(&self.members.dial, self.clock).await,
         };
@@ -347,13 +329,13 @@ impl MemberPoll {
                 // A plugin that does not report when its credential expires is asked for another one then.
                 let is_refused = look.missing.values().any(|reason| *reason == NOT_ACCEPTED);
                 let is_renewable = matches!(way.credential(), Some(LoginWith::Plugin(_)));
-                *member = (!(is_refused && is_renewable)).then_some(open);
+                *asker = (!(is_refused && is_renewable)).then_some(open);
                 look
             }
         };
-        let mut record = record.lock();
-        look.share_with(&record.looks);
-        record.looks.push(look);
+        let mut member = record.lock();
+        look.share_with(&member.looks);
+        member.looks.push(look);
     }
 
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
@@ -373,20 +355,9 @@ fn not_opened(way: &MemberWay, outcome: LoginOutcome) -> String {
     }
 }
 
-/// What one sample of a member has shown.
-#[derive(Clone, Debug)]
-pub struct Reached {
-    /// The profile that describes the member.
-    pub profile: ObjectKey,
-    /// The way, for people.
-    pub way: String,
-    /// The sample, with what is missing of it.
-    pub look: Look,
-}
-
 /// Samples the members in scope once before a run, in parallel and at most for `limit` in all; in the order of the ways. Reads
 /// no Secret and runs no plugin of an access provider; a kubeconfig may run one of its own.
-pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit: Duration) -> Vec<Reached> {
+pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit: Duration) -> Vec<Member> {
     let began = Instant::now();
     let ways = members.ways.iter();
     let ways = ways.filter(|way| scope.holds_namespace(&way.profile.namespace));
@@ -399,10 +370,10 @@ pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit
         };
         let look = timeout(limit.saturating_sub(began.elapsed()), sampling).await;
         let late = |_| no_way(clock, &format!("it did not answer within {} s", limit.as_secs()));
-        Reached {
-            profile: way.profile.clone(),
+        Member {
+            profile: unknown_profile(&way.profile),
             way: way.description.clone(),
-            look: look.unwrap_or_else(late),
+            looks: vec![look.unwrap_or_else(late)],
         }
     });
     stream::iter(looks).buffered(AT_ONCE).collect().await

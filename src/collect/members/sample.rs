@@ -165,21 +165,11 @@ const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 const ABOUT: &str = "/apis/about.k8s.io";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-/// The parts of a sample, most important first.
-const PARTS: [MemberPart; 6] = [
-    MemberPart::Readyz,
-    MemberPart::Version,
-    MemberPart::Leases,
-    MemberPart::Nodes,
-    MemberPart::ClusterProperties,
-    MemberPart::CustomResourceGroups,
-];
-
 pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
     let deadline = Instant::now() + LOOK;
     let mut look = Look::without_answers(clock.now(), BTreeMap::new());
     let mut missing = BTreeMap::new();
-    for part in PARTS {
+    for part in MemberPart::ALL {
         let asked = timeout_at(deadline, asker.ask(part, clock, &mut look)).await;
         let no_time = format!("no time was left: a sample takes at most {} s", LOOK.as_secs());
         let asked = asked.unwrap_or_else(|_| Err(Failure::broken(no_time)));

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use collect::{
-    CollectError, Listed, Plan, Reached, Survey,
+    CollectError, Listed, Plan, Survey,
     clock::Clock,
     connect::Connection,
     driver::DriverFile,
     requests::{AuditLog, RequestsError},
 };
 use evidence::{
-    Evidence, Header, Permission, Reason, ReasonId,
+    Evidence, Header, Member, Permission, Reason, ReasonId,
     api::{ObjectKind, Role, names},
     redact::without_credentials,
 };
@@ -149,11 +149,12 @@ impl Diagnosis {
     }
 
     /// Checks whether the members answer, and lists those that do not, or not with all that rules need.
-    pub fn add_members(&mut self, plan: &Plan, reached: &[Reached]) {
+    pub fn add_members(&mut self, plan: &Plan, reached: &[Member]) {
         if plan.members.from_secrets {
             self.ok(MEMBERS, "a run tries the kubeconfigs of the consumers' Secrets");
         }
-        let incomplete = Vec::from_iter(reached.iter().filter(|member| !member.look.missing.is_empty()));
+        let is_incomplete = |member: &&Member| member.looks.iter().any(|look| !look.missing.is_empty());
+        let incomplete = Vec::from_iter(reached.iter().filter(is_incomplete));
         let (answering, all) = (reached.len() - incomplete.len(), count(reached.len(), "member"));
         let fact = format!("{answering} of {all} answer with all that rules need");
         if answering > 0 {
@@ -167,8 +168,8 @@ impl Diagnosis {
         }
     }
 
-    fn add_incomplete(&mut self, Reached { profile, way, look }: &Reached) {
-        let reasons = look.missing.values();
+    fn add_incomplete(&mut self, Member { profile, way, looks }: &Member) {
+        let reasons = looks.iter().flat_map(|look| look.missing.values());
         let is_forbidden = |reason: &Reason| reason.id == Some(ReasonId::MemberForbidden);
         let remedy = if reasons.clone().any(is_forbidden) {
             "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"

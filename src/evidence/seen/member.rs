@@ -244,14 +244,14 @@ impl Look {
 }
 
 impl MemberPart {
-    /// All parts.
+    /// All parts, most important first.
     pub const ALL: [MemberPart; 6] = [
-        MemberPart::Version,
         MemberPart::Readyz,
+        MemberPart::Version,
         MemberPart::Leases,
         MemberPart::Nodes,
-        MemberPart::CustomResourceGroups,
         MemberPart::ClusterProperties,
+        MemberPart::CustomResourceGroups,
     ];
 
     /// The name for people: completes "could not be read: ".
