@@ -8,7 +8,7 @@ use evidence::{
         Upgrade,
     },
     api::{
-        ClusterProfile, lost_values,
+        ClusterProfile, is_build_of, lost_values,
         names::{LABEL_MANAGER, PLACEMENT_PLURAL, PLURAL},
     },
 };
@@ -201,13 +201,10 @@ fn has_recovered(shown: &Shown) -> bool {
     })
 }
 
-/// Whether it reports the requested version, or one of a vendor (`v1.35.2+k3s1`).
+/// Whether it reports the requested version, or a build of it.
 fn is_upgraded(shown: &Shown) -> bool {
-    let reported = shown.profile.and_then(version).unwrap_or_default();
-    let [reported, requested] =
-        [reported, shown.value.unwrap_or_default()].map(|version| version.trim_start_matches('v'));
-    let rest = reported.strip_prefix(requested);
-    shown.profile.is_some() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
+    let reported = shown.profile.and_then(version);
+    reported.is_some_and(|reported| is_build_of(shown.value.unwrap_or_default(), reported))
 }
 
 /// Whether the field has a value again, and not the run's.

@@ -17,6 +17,6 @@ pub use placement::{
 };
 pub use profile::{
     AccessProvider, Cluster, ClusterManager, ClusterProfile, Condition, Extension, Property, Spec, Status,
-    Version, lost_values,
+    Version, is_build_of, lost_values,
 };
 pub use shape::{Json, strings};

@@ -248,6 +248,13 @@ impl Status {
     }
 }
 
+/// Whether a version is the wanted one, a vendor's build of it (`v1.35.2+k3s1`), or its latest patch.
+pub fn is_build_of(wanted: &str, version: &str) -> bool {
+    let bare = |version| str::strip_prefix(version, 'v').unwrap_or(version);
+    let rest = bare(version).strip_prefix(bare(wanted));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
+}
+
 /// The paths of the values that `before` has and `after` lacks: version, property, `Joined`, access provider, server.
 pub fn lost_values(before: &ClusterProfile, after: &ClusterProfile) -> Vec<String> {
     let mut lost = Vec::new();

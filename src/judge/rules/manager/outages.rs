@@ -1,6 +1,6 @@
 //! Profiles after a member broke, was healed, was upgraded, or left.
 
-use evidence::api::lost_values;
+use evidence::api::{is_build_of, lost_values};
 
 use crate::{rules::prelude::*, text::first_of};
 
@@ -162,11 +162,4 @@ pub(crate) fn follows_upgrade(step: &Step) -> Answer {
             finding.expected(wanted.map_or("another version".to_owned(), redacted))
         },
     )
-}
-
-/// Whether a version is the wanted one, a vendor's build of it, or its latest patch.
-fn is_build_of(wanted: &str, version: &str) -> bool {
-    let bare = |version| str::strip_prefix(version, 'v').unwrap_or(version);
-    let rest = bare(version).strip_prefix(bare(wanted));
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
 }
