@@ -24,11 +24,11 @@ use self::{
 };
 use crate::{
     clock::Clock,
-    connect::{Connection, Failure, TimedClient},
-    driver::Touched,
+    connect::{Connection, Failure},
+    driver::{RunContext, Touched},
     hub::{
-        CollectError, NO_CLAIM, NO_DRY_RUN, NO_NAMESPACES, NO_SECRETS, Permissions, Target,
-        may_read_namespaces, places, probe, secret_places, target,
+        CollectError, NO_CLAIM, NO_DRY_RUN, NO_NAMESPACES, NO_SECRETS, Permissions, may_read_namespaces,
+        places, probe, secret_places, target,
     },
     progress::Progress,
     watch::{Watch, timeline},
@@ -80,14 +80,8 @@ pub async fn collect(
 pub(crate) struct Run<'a> {
     pub(crate) hub: &'a Connection,
     pub(crate) plan: &'a Plan,
-    pub(crate) clock: Clock,
-    progress: &'a dyn Progress,
-    stop: CancellationToken,
-    pub(crate) target: Target,
-    pub(crate) permissions: Permissions,
+    context: RunContext<'a>,
     pub(crate) evidence: Evidence,
-    /// What the run has written to.
-    touched: Touched,
     /// Whether the profiles could not be listed at the end of the window.
     is_stale: bool,
     pub(crate) patience: Patience,
@@ -105,8 +99,9 @@ impl<'a> Run<'a> {
         stop: CancellationToken,
     ) -> Result<Self, CollectError> {
         progress.phase("asking the hub what it serves and allows");
-        let client = hub.timed();
+        let mut client = hub.timed();
         let patience = Patience::new(client.request_timeout, plan.observe, stop.clone());
+        client.list_timeout = client.list_timeout.max(patience.list);
         let unprepared = |unfinished| match unfinished {
             Unfinished::Stopped => CollectError::Stopped,
             Unfinished::Late(_) | Unfinished::NoTime => {
@@ -136,16 +131,22 @@ impl<'a> Run<'a> {
         let mut run = Self {
             hub,
             plan,
-            clock,
-            progress,
-            stop,
-            permissions,
             evidence: Evidence {
                 header: header(plan, &target),
                 ..Evidence::default()
             },
-            target,
-            touched: Touched::default(),
+            context: RunContext {
+                client,
+                clock,
+                progress,
+                claim: &plan.claim,
+                scope: &plan.scope,
+                secrets: &plan.secrets,
+                target,
+                permissions,
+                touched: Touched::default(),
+                stop,
+            },
             is_stale: false,
             patience,
             left: None,
@@ -158,7 +159,7 @@ impl<'a> Run<'a> {
 impl Run<'_> {
     /// Notes which kinds of evidence the run asks for, if that depends on permissions.
     fn ask_for_allowed(&mut self) {
-        let (plan, permissions) = (self.plan, &self.permissions);
+        let (plan, permissions) = (self.plan, &self.context.permissions);
         let scope = &plan.scope.namespaces;
         let may_read_secrets = !secret_places(permissions, scope).is_empty();
         let (secrets, no_secrets) = plan.secrets.asked(may_read_secrets, Kind::Secrets, NO_SECRETS);
@@ -186,27 +187,28 @@ impl Run<'_> {
 
     /// The namespaces whose Secrets the runner may list; an empty name stands for all.
     fn secret_places(&self) -> Vec<String> {
-        secret_places(&self.permissions, &self.plan.scope.namespaces)
-    }
-
-    pub(crate) fn client(&self) -> TimedClient {
-        let mut client = self.hub.timed();
-        client.list_timeout = client.list_timeout.max(self.patience.list);
-        client
+        secret_places(&self.context.permissions, &self.plan.scope.namespaces)
     }
 
     /// The watches of one kind of objects. Without `streams` they begin with a plain list.
     fn watches<T: Tracked>(&self, kind: ObjectKind, streams: bool) -> Watches<T> {
         let record = timeline::Shared::default();
         let watch = |namespace: &str| {
-            let path = self.target.collection(kind, namespace);
+            let path = self.context.target.collection(kind, namespace);
             let name = Some(namespace.to_owned()).filter(|name| !name.is_empty());
             let record = timeline::Shared::clone(&record);
-            Watch::new(self.client(), self.clock, record, path, name, streams)
+            Watch::new(
+                self.context.client.clone(),
+                self.context.clock,
+                record,
+                path,
+                name,
+                streams,
+            )
         };
         let namespaces = places(&self.plan.scope.namespaces).into_iter();
         let watches: Vec<Watch<T>> = namespaces.map(watch).collect();
-        self.client().cost.allow(watches.len());
+        self.context.client.cost.allow(watches.len());
         Watches::new(record, watches)
     }
 
@@ -223,14 +225,14 @@ impl Run<'_> {
     }
 
     fn stopped(&self) -> bool {
-        self.stop.is_cancelled()
+        self.context.is_stopped()
     }
 
     fn finish(mut self, stopped: bool, traffic: Traffic) -> Evidence {
         if stopped {
             self.evidence.header.cut_short = Some("it was stopped".to_owned());
         }
-        self.evidence.header.permissions = self.permissions.into_inner();
+        self.evidence.header.permissions = self.context.permissions.into_inner();
         self.evidence.header.traffic = Some(traffic);
         self.evidence
     }
@@ -239,7 +241,7 @@ impl Run<'_> {
     async fn unless_stopped<T>(&self, work: impl Future<Output = T>) -> Option<T> {
         select! {
             biased;
-            () = self.stop.cancelled() => None,
+            () = self.context.stop.cancelled() => None,
             outcome = work => Some(outcome),
         }
     }

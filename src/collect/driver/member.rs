@@ -216,7 +216,7 @@ impl ScenarioMember {
         let turn = self.turn(session).await;
         let mut step = self.begin(session, DriverAction::Leave);
         if let Some(profile) = &step.profile {
-            step.secrets_before = count_secrets(&session.context, &ObjectKey::from(profile)).await;
+            step.secrets_before = count_secrets(session.context, &ObjectKey::from(profile)).await;
         }
         let called = self.call(session, DriverAction::Leave, None).await;
         drop(turn);
@@ -248,7 +248,7 @@ impl ScenarioMember {
             return;
         };
         while !session.context.is_stopped() {
-            let count = count_secrets(&session.context, &key).await;
+            let count = count_secrets(session.context, &key).await;
             step.looked_until = session.context.now();
             if count == Some(0) || step.looked_until >= deadline {
                 return;
@@ -325,7 +325,7 @@ fn is_true(profile: &ClusterProfile, condition: &str) -> bool {
 
 /// The number of consumers' Secrets for a profile, by their metadata; none if they cannot be read, or are not requested.
 async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<usize> {
-    let places = secret_places(context.permissions, &context.scope.namespaces);
+    let places = secret_places(&context.permissions, &context.scope.namespaces);
     if places.is_empty() || matches!(context.secrets, Wish::No(_)) {
         return None;
     }
@@ -339,7 +339,7 @@ async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<
             let is_of_profile = label.is_null() || *label == *profile.namespace;
             count += usize::from(is_of_profile);
         };
-        let listed = list_with(context.client, &secrets_path(&place, &selector), METADATA, each).await;
+        let listed = list_with(&context.client, &secrets_path(&place, &selector), METADATA, each).await;
         listed.ok()?;
     }
     Some(count)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use evidence::{
     Driver, DriverAction, DriverStep, ObjectRef, StepOutcome,
-    api::{ClusterProfile, Role},
+    api::{ClusterProfile, PlacementDecision, Role},
 };
 use futures::{
     FutureExt as _,
@@ -28,7 +28,7 @@ use super::{
     actions::{ActionSpec, Reaction, Requirement, Shown},
     is_healthy, is_selectable, late_deadline,
 };
-use crate::clock::later;
+use crate::{clock::later, watch::timeline};
 
 const NO_PROFILE: &str = "no profile of the member was found";
 const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
@@ -37,8 +37,13 @@ const CUT_OFF: Duration = Duration::from_secs(120);
 
 /// Runs the scenarios of the plan and undoes their changes, also when the run is stopped. Returns the steps, and whether
 /// the run completed them.
-pub(crate) async fn drive(context: RunContext<'_>, plan: &DriverPlan) -> (Driver, bool) {
-    let session = Session::new(context, plan);
+pub(crate) async fn drive(
+    context: &RunContext<'_>,
+    plan: &DriverPlan,
+    profiles: &timeline::Shared,
+    slices: &timeline::Shared<PlacementDecision>,
+) -> (Driver, bool) {
+    let session = Session::new(context, plan, profiles, slices);
     run_all(&session).await;
     let is_complete = !session.context.is_stopped();
     (session.finish().await, is_complete)

@@ -35,22 +35,20 @@ const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
 
+/// What a run has and may do.
 pub(crate) struct RunContext<'a> {
-    pub client: &'a TimedClient,
+    pub client: TimedClient,
     pub clock: Clock,
     pub progress: &'a dyn Progress,
     pub claim: &'a Claim,
     pub scope: &'a Scope,
     pub secrets: &'a Wish,
-    pub target: &'a Target,
-    pub permissions: &'a Permissions,
+    pub target: Target,
+    pub permissions: Permissions,
+    /// What the run has written to.
     pub touched: Touched,
     /// Cancelled when the run should end early.
     pub stop: CancellationToken,
-    /// The profiles that the watch has brought so far.
-    pub record: timeline::Shared,
-    /// The slices that the watch has brought so far.
-    pub slices: timeline::Shared<PlacementDecision>,
 }
 
 impl RunContext<'_> {
@@ -72,8 +70,11 @@ impl RunContext<'_> {
 }
 
 pub(super) struct Session<'a> {
-    pub context: RunContext<'a>,
+    pub context: &'a RunContext<'a>,
     pub plan: &'a DriverPlan,
+    /// The profiles and the slices that the watch has brought so far.
+    profiles: &'a timeline::Shared,
+    slices: &'a timeline::Shared<PlacementDecision>,
     roles: Vec<Role>,
     supported: BTreeSet<DriverAction>,
     /// Why the run cannot do the other actions.
@@ -97,7 +98,12 @@ pub(super) struct SessionState {
 }
 
 impl<'a> Session<'a> {
-    pub fn new(context: RunContext<'a>, plan: &'a DriverPlan) -> Self {
+    pub fn new(
+        context: &'a RunContext<'a>,
+        plan: &'a DriverPlan,
+        profiles: &'a timeline::Shared,
+        slices: &'a timeline::Shared<PlacementDecision>,
+    ) -> Self {
         let serves = |role: &Role| match role {
             Role::Manager => true,
             Role::Scheduler => context.target.has_placements(),
@@ -105,7 +111,7 @@ impl<'a> Session<'a> {
         };
         let roles: Vec<Role> = context.claim.roles().filter(serves).collect();
         let scope = &context.scope.namespaces;
-        let (supported, missing) = capabilities(plan, context.permissions, scope, &roles);
+        let (supported, missing) = capabilities(plan, &context.permissions, scope, &roles);
         let at_once = plan.file.scale.at_once;
         Self {
             supported,
@@ -113,9 +119,16 @@ impl<'a> Session<'a> {
             roles,
             pool: MemberPool::new(plan),
             turns: Semaphore::new(at_once.min(Semaphore::MAX_PERMITS)),
-            writes: Writes::new(context.client, context.target, &plan.run, context.touched.clone()),
+            writes: Writes::new(
+                &context.client,
+                &context.target,
+                &plan.run,
+                context.touched.clone(),
+            ),
             state: Mutex::default(),
             plan,
+            profiles,
+            slices,
             context,
         }
     }
@@ -125,11 +138,11 @@ impl<'a> Session<'a> {
     }
 
     pub fn record(&self) -> MutexGuard<'_, Record> {
-        self.context.record.lock()
+        self.profiles.lock()
     }
 
     pub fn slices(&self) -> MutexGuard<'_, Record<PlacementDecision>> {
-        self.context.slices.lock()
+        self.slices.lock()
     }
 
     /// Whether objects of that role are judged, and the hub serves them.

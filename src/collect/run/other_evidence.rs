@@ -8,6 +8,7 @@ use tokio::{select, sync::watch};
 use super::{ATTEMPTS, Run, Unfinished};
 use crate::{
     connect::{Failure, retry},
+    driver::RunContext,
     hub::{CollectError, NO_SECRETS, Wish, listed, places, probe},
     members::{MemberPoll, endpoints},
 };
@@ -33,8 +34,8 @@ impl Run<'_> {
             self.gap(Kind::Secrets, STALE.to_owned());
             return;
         }
-        self.progress.phase("reading consumers' Secrets");
-        let (client, places) = (&self.client(), self.secret_places());
+        self.context.progress.phase("reading consumers' Secrets");
+        let (client, places) = (&self.context.client, self.secret_places());
         let reading = retry(ATTEMPTS, Failure::may_pass, || listed::secrets(client, &places));
         let read = self.patience.within(self.patience.list, reading).await;
         if let Some(Ok(found)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
@@ -47,7 +48,7 @@ impl Run<'_> {
         if !self.reads(Kind::UnlabelledSecrets) {
             return;
         }
-        let (client, places) = (&self.client(), self.secret_places());
+        let (client, places) = (self.context.client.clone(), self.secret_places());
         let consumers = self.evidence.namespaces.iter();
         let consumers = consumers.filter(|namespace| namespace.consumer().is_some());
         let names: Vec<String> = consumers.map(|namespace| namespace.name.clone()).collect();
@@ -64,7 +65,7 @@ impl Run<'_> {
                 return;
             }
             let reading = retry(ATTEMPTS, Failure::may_pass, || {
-                listed::unlabelled_secrets(client, namespace)
+                listed::unlabelled_secrets(&client, namespace)
             });
             let read = self.patience.within(self.patience.list / 2, reading).await;
             match self.finished(Kind::UnlabelledSecrets, &self.plan.secrets, read) {
@@ -79,11 +80,18 @@ impl Run<'_> {
         if !self.reads(Kind::Probe) {
             return;
         }
-        self.progress
+        self.context
+            .progress
             .phase("trying dry-run changes of a profile's manager");
         let profiles = self.evidence.inventory();
-        let client = &self.client();
-        let probing = probe::probe(client, self.clock, &self.target, &self.permissions, profiles);
+        let RunContext {
+            client,
+            clock,
+            target,
+            permissions,
+            ..
+        } = &self.context;
+        let probing = probe::probe(client, *clock, target, permissions, profiles);
         let probing = async { Ok(probing.await) };
         let read = self.patience.within(self.patience.list / 2, probing).await;
         if let Some(Ok(probes)) = self.finished(Kind::Probe, &self.plan.probe, read) {
@@ -96,10 +104,10 @@ impl Run<'_> {
         if !self.plan.members.are_asked() {
             return;
         }
-        self.progress.phase("calling the endpoints of profiles");
+        self.context.progress.phase("calling the endpoints of profiles");
         let again = asking.again(self.evidence.inventory(), self.patience.left());
         if self.unless_stopped(again).await.is_some() {
-            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.clock);
+            let calling = endpoints::call(self.evidence.inventory(), &self.plan.members, self.context.clock);
             self.evidence.endpoint_calls = self.unless_stopped(calling).await.unwrap_or_default();
         }
         asking.finish(&mut self.evidence);
@@ -127,21 +135,25 @@ impl Run<'_> {
 impl Run<'_> {
     pub(super) fn member_poll(&self) -> MemberPoll {
         let plan = self.plan;
-        let path = |namespace| self.target.collection(ObjectKind::ClusterProfile, namespace);
+        let path = |namespace| {
+            self.context
+                .target
+                .collection(ObjectKind::ClusterProfile, namespace)
+        };
         let profiles = places(&plan.scope.namespaces).into_iter().map(path).collect();
         MemberPoll::new(
-            self.client(),
+            self.context.client.clone(),
             profiles,
             &self.secret_places(),
             &plan.members,
             &plan.scope,
             plan.observe,
-            self.clock,
+            self.context.clock,
         )
     }
 
     pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
-        let (stop, progress) = (self.stop.clone(), self.progress);
+        let (stop, progress) = (self.context.stop.clone(), self.context.progress);
         let (over, is_over) = watch::channel(false);
         let asked = async {
             select! {
@@ -180,9 +192,9 @@ impl Run<'_> {
 
     /// Lists the namespaces. The error is why they were not listed.
     async fn namespaces(&mut self) -> Result<(), String> {
-        let (client, scope) = (&self.client(), &self.plan.scope.namespaces);
+        let (client, scope) = (&self.context.client, &self.plan.scope.namespaces);
         let listing = retry(ATTEMPTS, Failure::may_pass, || {
-            listed::namespaces(client, &self.permissions, scope)
+            listed::namespaces(client, &self.context.permissions, scope)
         });
         let read = self.patience.within(self.patience.list / 3, listing).await;
         let listed = read.map_err(|unfinished| unfinished.to_string())?;

@@ -97,7 +97,7 @@ impl Run<'_> {
         if self.plan.settle.is_zero() || self.is_stale || self.stopped() {
             return None;
         }
-        let mut awaited = self.progress.open(&self.evidence);
+        let mut awaited = self.context.progress.open(&self.evidence);
         // What is not watched cannot be waited for.
         awaited
             .profiles
@@ -129,7 +129,9 @@ impl Run<'_> {
 
     /// Watches until nothing is open, or for as long as the plan says.
     pub(super) async fn settle(&mut self, mut open: Open) {
-        self.progress.phase("waiting for open violations to settle");
+        self.context
+            .progress
+            .phase("waiting for open violations to settle");
         let Open { watches, seen } = &mut open;
         select! {
             biased;
@@ -139,7 +141,7 @@ impl Run<'_> {
         }
         let cut_short = self.stopped();
         self.confirm_settled(&mut open.watches).await;
-        let now = self.clock.now();
+        let now = self.context.clock.now();
         let settled = Settled {
             cut_short,
             ..open.seen.settled(now, &open.seen.awaited)
@@ -153,14 +155,14 @@ impl Run<'_> {
         let (mut known, mut pause) = (seen.new_versions(), Duration::ZERO);
         let mut left = seen.settled(seen.window_end, &seen.awaited).awaited();
         while !self.stopped() {
-            let now = self.clock.now();
+            let now = self.context.clock.now();
             let elapsed = Duration::try_from(now.duration_since(seen.window_end)).unwrap_or_default();
-            self.progress.settling(elapsed, self.plan.settle, &left);
+            self.context.progress.settling(elapsed, self.plan.settle, &left);
             let is_due = asked.elapsed() >= ASK_AGAIN || seen.new_versions() != known;
             if is_due && asked.elapsed() >= pause {
                 (asked, known) = (Instant::now(), seen.new_versions());
                 self.add_later(seen, seen.settled(now, &seen.awaited));
-                let open = self.progress.open(&self.evidence);
+                let open = self.context.progress.open(&self.evidence);
                 left = seen.settled(now, &open).awaited();
                 pause = asked.elapsed() * SHARE;
             }
@@ -174,7 +176,7 @@ impl Run<'_> {
     /// Compares lists with what the watches have brought since the window ended. Without that, it is unknown whether they
     /// were right.
     async fn confirm_settled(&mut self, watches: &mut AllWatches) {
-        let ended = self.clock.now();
+        let ended = self.context.clock.now();
         let AllWatches { profiles, slices } = watches;
         let confirming = async {
             // Both, whatever the first one says.
@@ -183,7 +185,7 @@ impl Run<'_> {
         };
         let confirmed = self.patience.within(self.patience.list, confirming).await;
         if confirmed != Ok(true) {
-            let now = self.clock.now();
+            let now = self.context.clock.now();
             profiles.doubt_later(now);
             slices.doubt_later(now);
         }

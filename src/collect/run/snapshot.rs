@@ -56,7 +56,7 @@ impl Run<'_> {
         }
         let window = Window {
             from: watched.from,
-            until: self.clock.now(),
+            until: self.context.clock.now(),
         };
         let end = later(window.from, self.plan.observe).max(window.until);
         let (profiles, heard) = {
@@ -65,16 +65,16 @@ impl Run<'_> {
         };
         // The driver's steps are not known yet: all that any run has touched is left out.
         let mut of_runs = of_other_runs(&profiles.histories, None);
-        of_runs.extend(self.touched.of(ObjectKind::ClusterProfile));
+        of_runs.extend(self.context.touched.of(ObjectKind::ClusterProfile));
         evidence.header.other_runs = of_runs;
-        let touched_slices = self.touched.of(ObjectKind::PlacementDecision);
+        let touched_slices = self.context.touched.of(ObjectKind::PlacementDecision);
         evidence.driver = (!touched_slices.is_empty()).then(|| Driver {
             touched_slices,
             ..Driver::default()
         });
         // What a watch has not heard of by now is unknown: its connection may be dead.
         evidence.gaps.push(gap::<ClusterProfile>(heard, end, NOT_WATCHED));
-        let slices = self.target.has_placements().then(|| {
+        let slices = self.context.target.has_placements().then(|| {
             let record = watched.slices.lock();
             let heard = record.known_until().unwrap_or(window.until);
             evidence
@@ -101,8 +101,8 @@ impl Run<'_> {
 
     /// Hands over a copy of the evidence now that the window is over, if the caller wants one.
     pub(super) fn keep_window(&self) {
-        if self.progress.wants_snapshot(true) {
-            self.progress.snapshot(self.unfinished());
+        if self.context.progress.wants_snapshot(true) {
+            self.context.progress.snapshot(self.unfinished());
         }
     }
 
@@ -110,7 +110,7 @@ impl Run<'_> {
     fn unfinished(&self) -> Evidence {
         let mut evidence = self.evidence.clone();
         evidence.header.cut_short = Some(CUT_SHORT.to_owned());
-        evidence.header.permissions = self.permissions.clone().into_inner();
+        evidence.header.permissions = self.context.permissions.clone().into_inner();
         let secrets = self.plan.secrets.asked_explicitly(NOT_READ.into());
         let probe = self.plan.probe.asked_explicitly(NOT_READ.into());
         evidence.header.asked.extend([

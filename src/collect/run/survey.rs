@@ -69,7 +69,7 @@ pub async fn survey(
     };
     let (mut run, user) = timeout(limit, preparing).await.map_err(late)??;
     let listed = run.list(limit.saturating_sub(began.elapsed())).await;
-    run.evidence.header.permissions = run.permissions.into_inner();
+    run.evidence.header.permissions = run.context.permissions.into_inner();
     Ok(Survey {
         user,
         evidence: run.evidence,
@@ -118,7 +118,8 @@ impl Run<'_> {
     /// Whether the hub forbids to watch profiles: it says so before it refuses.
     fn may_not_watch(&self) -> bool {
         let allows = |namespace| {
-            self.permissions
+            self.context
+                .permissions
                 .allows("watch", names::GROUP, names::PLURAL, namespace)
         };
         let mut places = places(&self.plan.scope.namespaces).into_iter();

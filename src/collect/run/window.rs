@@ -21,8 +21,8 @@ use tokio::{
 use super::{Patience, Run, TICK, snapshot::Watched};
 use crate::{
     clock::later,
-    connect::{Failure, TimedClient},
-    driver::{RunContext, drive},
+    connect::Failure,
+    driver::drive,
     hub::CollectError,
     testbed::run_testbed,
     watch::{Watch, add_watched, gap, timeline},
@@ -138,8 +138,8 @@ impl Run<'_> {
     /// Lists the profiles and, if the plan says so, watches them.
     pub(super) async fn profiles(&mut self) -> Result<(), CollectError> {
         let observe = self.plan.observe;
-        self.progress.phase("listing profiles");
-        let from = self.clock.now();
+        self.context.progress.phase("listing profiles");
+        let from = self.context.clock.now();
         let slices = Box::pin(self.slices()).await?;
         let streams = !observe.is_zero();
         let mut profiles = self.watches(ObjectKind::ClusterProfile, streams);
@@ -154,44 +154,44 @@ impl Run<'_> {
         let mut watches = AllWatches { profiles, slices };
         let (mut driver, mut played) = (None, None);
         if unlisted.is_none() && !observe.is_zero() {
-            self.progress.phase("watching profiles");
+            self.context.progress.phase("watching profiles");
             let watched = Watched {
                 from,
                 profiles: record.clone(),
                 slices: watches.slices.record.clone(),
                 unlisted_slices: watches.slices.unlisted.clone(),
             };
-            self.progress.listed(self.first_list(&watched), observe);
+            self.context.progress.listed(self.first_list(&watched), observe);
             let long_enough = async {
                 select! {
                     biased;
-                    () = self.stop.cancelled() => {}
+                    () = self.context.stop.cancelled() => {}
                     () = sleep(observe) => {}
                 }
             };
             select! {
                 biased;
                 // Waits for all three: a stopped driver still has to undo what it did.
-                ((), done, seen) = join3(long_enough, self.drive(&record, &watched.slices), self.run_testbed(&record)) => {
+                ((), done, seen) = join3(long_enough, self.drive(&watched), self.run_testbed()) => {
                     (driver, played) = (done, seen);
                 }
                 // Before the watches, which may never rest.
                 () = self.ticks(&watched) => {}
                 () = watches.follow() => {}
             }
-            let ended = self.clock.now();
+            let ended = self.context.clock.now();
             self.is_stale = !watches.profiles.end_window(&self.patience, ended).await;
             Box::pin(watches.slices.end_window(&self.patience, ended)).await;
         }
-        let until = self.clock.now();
+        let until = self.context.clock.now();
         let window = Window { from, until };
         let recorded = record.lock().take();
         self.evidence.header.other_runs = of_other_runs(&recorded.histories, self.plan.run_id());
         if let Some(others) = left_out(&self.evidence.header.other_runs) {
-            self.progress.warn(&others);
+            self.context.progress.warn(&others);
         }
         let slices = &watches.slices;
-        let has_slices = self.target.has_placements();
+        let has_slices = self.context.target.has_placements();
         let recorded_slices = has_slices.then(|| (slices.record.lock().take(), slices.unlisted.as_deref()));
         add_watched(&mut self.evidence, recorded, recorded_slices, window);
         if unlisted.is_none() && !observe.is_zero() {
@@ -213,10 +213,10 @@ impl Run<'_> {
     }
 
     async fn slices(&self) -> Result<Watches<PlacementDecision>, CollectError> {
-        if !self.target.has_placements() {
+        if !self.context.target.has_placements() {
             return Ok(Watches::default());
         }
-        self.progress.phase("listing placement decisions");
+        self.context.progress.phase("listing placement decisions");
         let streams = !self.plan.observe.is_zero();
         let mut slices = self.watches(ObjectKind::PlacementDecision, streams);
         let started = slices.start(&self.patience).await;
@@ -244,7 +244,7 @@ impl Run<'_> {
             // The run makes the profiles that it reads.
             Role::Consumer => false,
         };
-        let is_served = |role: &Role| *role != Role::Scheduler || self.target.has_placements();
+        let is_served = |role: &Role| *role != Role::Scheduler || self.context.target.has_placements();
         let judged: Vec<Role> = self.plan.claim.roles().filter(is_served).collect();
         for role in &judged {
             if scope.publisher(*role).is_some() && lacks(*role, scope) {
@@ -271,38 +271,9 @@ impl Run<'_> {
         }
     }
 
-    async fn drive(
-        &self,
-        record: &timeline::Shared,
-        slices: &timeline::Shared<PlacementDecision>,
-    ) -> Option<(Driver, bool)> {
+    async fn drive(&self, watched: &Watched) -> Option<(Driver, bool)> {
         let driver = self.plan.driver.as_ref()?;
-        let client = self.client();
-        let context = self.context(&client, record, slices);
-        Some(Box::pin(drive(context, driver)).await)
-    }
-
-    /// What a driver or a testbed may use of this run.
-    pub(super) fn context<'c>(
-        &'c self,
-        client: &'c TimedClient,
-        record: &timeline::Shared,
-        slices: &timeline::Shared<PlacementDecision>,
-    ) -> RunContext<'c> {
-        RunContext {
-            client,
-            clock: self.clock,
-            progress: self.progress,
-            claim: &self.plan.claim,
-            scope: &self.plan.scope,
-            secrets: &self.plan.secrets,
-            target: &self.target,
-            permissions: &self.permissions,
-            touched: self.touched.clone(),
-            stop: self.stop.clone(),
-            record: record.clone(),
-            slices: slices.clone(),
-        }
+        Some(Box::pin(drive(&self.context, driver, &watched.profiles, &watched.slices)).await)
     }
 
     /// Notes what the driver did, and a gap if that was not all.
@@ -323,10 +294,11 @@ impl Run<'_> {
                 let record = watched.profiles.lock();
                 (record.alive(), record.writes)
             };
-            self.progress
+            self.context
+                .progress
                 .tick(started.elapsed(), self.plan.observe, profiles, writes);
-            if self.progress.wants_snapshot(false) {
-                self.progress.snapshot(self.copy(watched));
+            if self.context.progress.wants_snapshot(false) {
+                self.context.progress.snapshot(self.copy(watched));
             }
         }
     }
@@ -344,7 +316,7 @@ impl Run<'_> {
     }
 
     fn lose_timelines(&mut self, lost: Window, reason: String) {
-        if self.target.has_placements() {
+        if self.context.target.has_placements() {
             self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
         }
         self.gap_within(Kind::Timeline, lost, reason);
@@ -370,18 +342,14 @@ impl Run<'_> {
         };
         self.lose_timelines(lost, reason);
     }
-}
 
-impl Run<'_> {
-    pub(super) async fn run_testbed(&self, record: &timeline::Shared) -> Option<Evidence> {
+    async fn run_testbed(&self) -> Option<Evidence> {
         let plan = self.plan.testbed.as_ref()?;
-        let client = self.client();
-        let context = self.context(&client, record, &timeline::Shared::default());
-        Some(Box::pin(run_testbed(context, plan)).await)
+        Some(Box::pin(run_testbed(&self.context, plan)).await)
     }
 
     /// Adds what the testbed recorded to the evidence, with a gap for what is missing.
-    pub(super) fn add_testbed(&mut self, recorded: Option<Evidence>) {
+    fn add_testbed(&mut self, recorded: Option<Evidence>) {
         if self.plan.testbed.is_none() {
             return;
         }

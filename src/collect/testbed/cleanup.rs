@@ -140,7 +140,7 @@ impl Player<'_> {
     }
 
     async fn list_profiles(&self) -> Result<Vec<Value>, Failure> {
-        let (client, target) = (self.context.client, self.context.target);
+        let (client, target) = (&self.context.client, &self.context.target);
         let mut profiles = Vec::new();
         for namespace in self.plan.namespaces() {
             let run = Some(&*self.plan.run);

@@ -70,7 +70,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Stri
     let mut missing = None;
     for namespace in player.plan.namespaces() {
         let objects = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", segment(&namespace));
-        let target = player.context.target;
+        let target = &player.context.target;
         for (kind, path) in [
             ("Event", objects("events")),
             ("ConfigMap", objects("configmaps")),
@@ -80,7 +80,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Stri
             ),
         ] {
             let each = |json: &[u8]| search.object(kind, json);
-            if let Err(failure) = list(player.context.client, &path, each).await {
+            if let Err(failure) = list(&player.context.client, &path, each).await {
                 let reason = format!("the {kind}s of {namespace} could not be read: {failure}");
                 missing.get_or_insert(reason);
             }

@@ -149,7 +149,7 @@ impl Player<'_> {
         let addresses = self.plan.calls.addresses();
         let mut outputs = Vec::new();
         for place in &self.plan.outputs {
-            match place.read(self.context.client, &addresses).await {
+            match place.read(&self.context.client, &addresses).await {
                 Ok(read) => outputs.extend(read),
                 Err(reason) if self.unread.is_none() => {
                     self.warn(&reason);

@@ -36,7 +36,7 @@ const MOST_UNCALLED: usize = 2;
 
 /// Runs the scenarios, and deletes what it published, also when the run is stopped. Returns what was recorded as evidence, with
 /// gaps for what is missing.
-pub(crate) async fn run_testbed(context: RunContext<'_>, plan: &TestbedPlan) -> Evidence {
+pub(crate) async fn run_testbed(context: &RunContext<'_>, plan: &TestbedPlan) -> Evidence {
     let mut player = Player::new(context, plan);
     let from = player.context.now();
     let ended_early = match plan.journal.record_undo(player.undo_entry()) {
@@ -78,7 +78,7 @@ fn flood(full: Timestamp) -> String {
 }
 
 pub(super) struct Player<'a> {
-    pub context: RunContext<'a>,
+    pub context: &'a RunContext<'a>,
     pub plan: &'a TestbedPlan,
     pub writes: Writes<'a>,
     pub testbed: Testbed,
@@ -93,9 +93,14 @@ pub(super) struct Player<'a> {
 }
 
 impl<'a> Player<'a> {
-    fn new(context: RunContext<'a>, plan: &'a TestbedPlan) -> Self {
+    fn new(context: &'a RunContext<'a>, plan: &'a TestbedPlan) -> Self {
         let mut player = Self {
-            writes: Writes::new(context.client, context.target, &plan.run, context.touched.clone()),
+            writes: Writes::new(
+                &context.client,
+                &context.target,
+                &plan.run,
+                context.touched.clone(),
+            ),
             context,
             plan,
             testbed: Testbed {
