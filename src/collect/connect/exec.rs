@@ -30,6 +30,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 /// How long before its end a token is renewed.
 const RENEWAL: SignedDuration = SignedDuration::from_secs(60);
 pub(crate) const LARGEST: usize = 1 << 20;
+/// The variable by which a plugin gets its request.
+pub(crate) const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 const SHOWN: usize = 200;
 
 /// A plugin that has given a token, and gives the next one when that expires.
@@ -206,13 +208,20 @@ fn order(exec: &ExecConfig, is_interactive: bool) -> Result<Command, ClientError
             command.env(name, value);
         }
     }
-    let mut spec = json!({"interactive": is_interactive});
-    if exec.provide_cluster_info {
-        spec["cluster"] = serde_json::to_value(&exec.cluster).unwrap_or_default();
-    }
-    let info = json!({"kind": "ExecCredential", "apiVersion": exec.api_version, "spec": spec});
-    command.env("KUBERNETES_EXEC_INFO", info.to_string());
+    let cluster = serde_json::to_value(&exec.cluster).unwrap_or_default();
+    let cluster = exec.provide_cluster_info.then_some(cluster);
+    let info = exec_info(exec.api_version.as_deref(), is_interactive, cluster);
+    command.env(EXEC_INFO, info);
     Ok(command)
+}
+
+/// The content of [`EXEC_INFO`] for a plugin, with its cluster if it gets that.
+pub(crate) fn exec_info(api_version: Option<&str>, is_interactive: bool, cluster: Option<Value>) -> String {
+    let mut spec = json!({"interactive": is_interactive});
+    if let Some(cluster) = cluster {
+        spec["cluster"] = cluster;
+    }
+    json!({"kind": "ExecCredential", "apiVersion": api_version, "spec": spec}).to_string()
 }
 
 /// The program, for people: without arguments and environment, which may hold a password.

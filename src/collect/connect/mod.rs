@@ -27,7 +27,7 @@ pub(crate) use self::{
         ATTEMPTS, AnswerBody, NO_WHOLE_ANSWER, REQUEST_TIMEOUT, TimedClient, ailing_or_cut_off_once, answer,
         ask, body, call, get, in_namespace, once, request, retry, segment, send, within,
     },
-    exec::{ExecCredential, Hidden, run_plugin},
+    exec::{EXEC_INFO, ExecCredential, Hidden, exec_info, run_plugin},
     failure::{Failure, How, LONGEST_WAIT, code_name, cut, one_line, read_status},
     own_credentials::{OwnCredentials, Redaction, credentials_in, secrets_in},
 };

@@ -18,17 +18,16 @@ use futures::{FutureExt as _, future::BoxFuture};
 use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::{process::Command, sync::Semaphore, time::timeout};
 
 use super::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner};
 use crate::{
     clock::Clock,
-    connect::{ExecCredential, cut, run_plugin},
+    connect::{EXEC_INFO, ExecCredential, cut, exec_info, run_plugin},
     subprocess::{Sink, Subprocesses, Tail, with_last_words},
 };
 
-const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 /// The clock skew up to which a credential does not count as expired.
 const SKEW: SignedDuration = SignedDuration::from_mins(5);
 /// The fields of a cluster that a plugin gets. Paths are left out: a profile has no files.
@@ -144,7 +143,9 @@ impl Call {
                 }
             }
         }
-        env.insert(EXEC_INFO.to_owned(), exec_info(provider, cluster));
+        let cluster = (config.provide_cluster_info == Some(true)).then(|| plugin_cluster(cluster));
+        let info = exec_info(Some(config.api_version.api_version()), false, cluster);
+        env.insert(EXEC_INFO.to_owned(), info);
         Ok(Self {
             command: config.command.clone(),
             args,
@@ -169,17 +170,13 @@ fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form:
         .map_err(|_| format!("its extension {name} is not a {form}"))
 }
 
-fn exec_info(provider: &Provider, cluster: &Cluster) -> String {
-    let mut spec = json!({"interactive": false});
-    if provider.exec_config.provide_cluster_info == Some(true) {
-        let mut about = cluster_info(cluster);
-        if let Some(config) = cluster.extensions.iter().find(|one| *one.name == *EXTENSION_EXEC) {
-            about["config"] = config.extension.value();
-        }
-        spec["cluster"] = about;
+/// What a plugin gets of a cluster: its fields, and its configuration.
+fn plugin_cluster(cluster: &Cluster) -> Value {
+    let mut info = cluster_info(cluster);
+    if let Some(config) = cluster.extensions.iter().find(|one| *one.name == *EXTENSION_EXEC) {
+        info["config"] = config.extension.value();
     }
-    let api_version = provider.exec_config.api_version.api_version();
-    json!({"apiVersion": api_version, "kind": "ExecCredential", "spec": spec}).to_string()
+    info
 }
 
 /// The cluster's fields that a plugin may get, in the format of a kubeconfig.
@@ -282,6 +279,8 @@ fn is_end_of_word(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
