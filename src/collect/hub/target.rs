@@ -34,8 +34,6 @@ const LONGEST_VERSION: usize = 63;
 pub(crate) struct Target {
     /// The hub, as the evidence names it. It has no version of PlacementDecision if they are not wanted, or not served.
     pub hub: Hub,
-    /// The version of ClusterProfile to read, for example `v1alpha1`.
-    version: String,
     pub skew: Skew,
 }
 
@@ -63,9 +61,9 @@ impl Target {
 
     /// The version to read a kind's objects in. Both kinds are served in versions of the same names.
     pub fn version_of(&self, kind: ObjectKind) -> &str {
-        let of_slices = self.hub.placement_version.as_ref();
+        let of_slices = self.hub.placement_version.as_deref();
         let of_slices = of_slices.filter(|_| kind == ObjectKind::PlacementDecision);
-        of_slices.unwrap_or(&self.version)
+        of_slices.or(self.hub.api_version.as_deref()).unwrap_or_default()
     }
 }
 
@@ -135,11 +133,11 @@ pub(crate) async fn target(
     let hub = Hub {
         source: hub.to_owned(),
         server_version,
-        api_version: Some(version.clone()),
+        api_version: Some(version),
         placement_version,
         ..Hub::default()
     };
-    Ok(Target { hub, version, skew })
+    Ok(Target { hub, skew })
 }
 
 /// The first of the versions in which the hub serves a kind.
