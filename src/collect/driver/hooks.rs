@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-use super::{DriverFile, OwnMember, create_private_file};
+use super::{DriverFile, Member, create_private_file};
 use crate::{
     connect::{HubAccess, credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
@@ -42,6 +42,8 @@ pub struct Call<'a> {
     pub action: DriverAction,
     /// The member; none for the whole implementation.
     pub member: Option<&'a Member>,
+    /// The content of the member's kubeconfig, if it is a fake member.
+    pub kubeconfig: Option<&'a str>,
     /// The profile of that member, if it is known.
     pub profile: Option<ObjectKey>,
     /// The version that the member should have after an upgrade.
@@ -76,6 +78,7 @@ impl<'a> Call<'a> {
         Self {
             action,
             member: None,
+            kubeconfig: None,
             profile: None,
             version: None,
             namespace: None,
@@ -89,37 +92,6 @@ impl<'a> Call<'a> {
         let name = self.member.map(|member| &member.name).or(placement);
         name.map_or("", String::as_str)
     }
-}
-
-/// A member, as a hook knows it.
-#[derive(Clone, Default)]
-pub struct Member {
-    /// Its name: a DNS label, unless it is the implementer's own.
-    pub name: String,
-    /// Its kubeconfig.
-    pub kubeconfig: MemberKubeconfig,
-}
-
-impl From<&OwnMember> for Member {
-    fn from(own: &OwnMember) -> Self {
-        let kubeconfig = own.kubeconfig.clone();
-        Self {
-            name: own.name.clone(),
-            kubeconfig: kubeconfig.map_or(MemberKubeconfig::Unknown, MemberKubeconfig::File),
-        }
-    }
-}
-
-/// The kubeconfig of a member. It cannot be printed: its content is secret.
-#[derive(Clone, Default)]
-pub enum MemberKubeconfig {
-    /// The hook has it.
-    #[default]
-    Unknown,
-    /// Its content.
-    Text(String),
-    /// Its file.
-    File(PathBuf),
 }
 
 /// The result of a call.
@@ -177,18 +149,9 @@ impl Called {
 
 /// Calls a hook that undoes an earlier one: for the member or the placement of that name, or for the whole implementation.
 /// `own` are the implementer's own members.
-pub(super) async fn call_undo(
-    hooks: &dyn Hooks,
-    own: &[OwnMember],
-    action: DriverAction,
-    name: &str,
-) -> Called {
+pub(super) async fn call_undo(hooks: &dyn Hooks, own: &[Member], action: DriverAction, name: &str) -> Called {
     let own = own.iter().find(|own| own.name == name).cloned();
-    let own = own.unwrap_or_else(|| OwnMember {
-        name: name.to_owned(),
-        ..OwnMember::default()
-    });
-    let member = Member::from(&own);
+    let member = own.unwrap_or_else(|| Member::named(name.to_owned()));
     let placement = PlacementRequest {
         name: name.to_owned(),
         ..PlacementRequest::default()
@@ -197,7 +160,7 @@ pub(super) async fn call_undo(
     let call = Call {
         member: (!is_on_placements && !name.is_empty()).then_some(&member),
         placement: is_on_placements.then_some(&placement),
-        profile: own.profile,
+        profile: member.profile.clone(),
         ..Call::of(action)
     };
     hooks.call(&call, CancellationToken::new()).await
@@ -258,13 +221,19 @@ impl Commands {
 
     /// The variables of a hook; a variable without a value must not be set.
     fn variables(&self, call: &Call) -> io::Result<[(&'static str, Option<String>); 10]> {
-        let member = match call.member.map(|member| (member, &member.kubeconfig)) {
-            Some((member, MemberKubeconfig::Text(text))) => Some(self.keep(&member.name, text)?),
-            Some((_, MemberKubeconfig::File(path))) => {
+        let member = match (call.member, call.kubeconfig) {
+            (Some(member), Some(text)) => Some(self.keep(&member.name, text)?),
+            (
+                Some(Member {
+                    kubeconfig: Some(path),
+                    ..
+                }),
+                None,
+            ) => {
                 self.hide(&read_text(path, LARGEST_KUBECONFIG).unwrap_or_default());
                 Some(path.clone())
             }
-            Some((_, MemberKubeconfig::Unknown)) | None => None,
+            _ => None,
         };
         let shown = |path: &Path| path.display().to_string();
         let hub = self.folder.path().join("hub.kubeconfig");

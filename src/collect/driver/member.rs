@@ -12,8 +12,8 @@ use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
 use super::{
-    Call, Called, FIELD_MANAGER, Member, MemberKubeconfig, OfferError, Offered, OwnMember, RunContext,
-    STOPPED, Session, Traits, UndoEntry, late_deadline, session::fail,
+    Call, Called, FIELD_MANAGER, Member, OfferError, Offered, RunContext, STOPPED, Session, Traits,
+    UndoEntry, late_deadline, session::fail,
 };
 use crate::{
     hub::{Wish, secret_places, secrets_path},
@@ -25,7 +25,8 @@ const SECRETS_TICK: Duration = Duration::from_secs(5);
 pub(super) struct ScenarioMember {
     scenario: Scenario,
     member: Member,
-    own: OwnMember,
+    /// The content of its kubeconfig, if it is a fake member.
+    kubeconfig: Option<String>,
     fake: Option<Box<dyn Offered>>,
     traits: Traits,
     profiles_before: usize,
@@ -39,23 +40,19 @@ pub(super) struct ScenarioMember {
 }
 
 impl ScenarioMember {
-    async fn of(session: &Session<'_>, scenario: Scenario, own: OwnMember) -> Result<Self, OfferError> {
+    async fn of(session: &Session<'_>, scenario: Scenario, member: Member) -> Result<Self, OfferError> {
         let fake = match &session.plan.offer {
-            Some(offer) => Some(offer.offer(&own.name).await?),
+            Some(offer) => Some(offer.offer(&member.name).await?),
             None => None,
         };
         let server = fake.as_ref().and_then(|fake| fake.server());
-        let mut member = Member::from(&own);
-        if let Some(text) = fake.as_ref().and_then(|fake| fake.kubeconfig()) {
-            member.kubeconfig = MemberKubeconfig::Text(text);
-        }
-        let mut traits = Traits::of(&own.name, server.as_deref());
-        traits.profile.clone_from(&own.profile);
+        let mut traits = Traits::of(&member.name, server.as_deref());
+        traits.profile.clone_from(&member.profile);
         Ok(Self {
             scenario,
             traits,
             member,
-            own,
+            kubeconfig: fake.as_ref().and_then(|fake| fake.kubeconfig()),
             fake,
             profiles_before: 0,
             uid: None,
@@ -66,7 +63,7 @@ impl ScenarioMember {
     }
 
     /// Prepares members for a scenario. A member that cannot be offered gets a skipped step.
-    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<OwnMember>) -> Vec<Self> {
+    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<Member>) -> Vec<Self> {
         let mut members = Vec::new();
         for own in own {
             match Self::of(session, scenario, own.clone()).await {
@@ -206,7 +203,7 @@ impl ScenarioMember {
     /// Has the member leave, even after a failed join, and waits until its profile shows that.
     pub async fn leave(self, session: &Session<'_>) {
         if !self.is_invited {
-            session.pool.give_back(self.own);
+            session.pool.give_back(self.member);
             return;
         }
         // The hook may need the API server of the member.
@@ -235,7 +232,7 @@ impl ScenarioMember {
         }
         self.end(session, step);
         if has_left {
-            session.pool.give_back(self.own);
+            session.pool.give_back(self.member);
         } else {
             session.pool.lose();
             session.state.lock().stuck.push(self);
@@ -272,6 +269,7 @@ impl ScenarioMember {
         }
         let call = Call {
             member: Some(&self.member),
+            kubeconfig: self.kubeconfig.as_deref(),
             profile: self.profile_ref(session).as_ref().map(ObjectKey::from),
             version,
             namespace: self.namespace.as_deref(),

@@ -52,7 +52,7 @@ pub use self::{
     clean::{CleanError, Cleaned, clean},
     consumer_file::ConsumerFile,
     file::{DriverFile, DriverFileError},
-    hooks::{Call, Called, Commands, Hooks, Member, MemberKubeconfig, Offer, OfferError, Offered},
+    hooks::{Call, Called, Commands, Hooks, Offer, OfferError, Offered},
     journal::{Head, Journal, replace_private_file},
 };
 pub(super) use self::{
@@ -90,10 +90,11 @@ pub struct DriverPlan {
     pub journal: Arc<Journal>,
 }
 
-/// A member of the implementer's own.
+/// A member: of a scenario, or of the implementer's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct OwnMember {
+#[schemars(rename = "OwnMember", description = "A member of the implementer's own.")]
+pub struct Member {
     /// Its name.
     pub name: String,
     /// The file of its kubeconfig, relative to the driver file.
@@ -103,6 +104,16 @@ pub struct OwnMember {
     #[serde(default, deserialize_with = "profile_key_text")]
     #[schemars(with = "Option<String>", extend("pattern" = "^[^/]+/[^/]+$"))]
     pub profile: Option<ObjectKey>,
+}
+
+impl Member {
+    /// A member of which only the name is known.
+    pub fn named(name: String) -> Self {
+        Self {
+            name,
+            ..Self::default()
+        }
+    }
 }
 
 /// The scale scenario.

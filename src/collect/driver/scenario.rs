@@ -24,7 +24,7 @@ use self::{
     table::{Actors, FEW, Line, Order, SCENARIOS, ScenarioSpec},
 };
 use super::{
-    DriverPlan, OwnMember, RunContext, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
+    DriverPlan, Member, RunContext, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
     actions::{ActionSpec, Reaction, Requirement, Shown},
     is_healthy, is_selectable, late_deadline,
 };
@@ -160,7 +160,7 @@ impl DriverScenario<'_, '_> {
         }
     }
 
-    async fn offer(&self, own: Vec<OwnMember>) -> Vec<ScenarioMember> {
+    async fn offer(&self, own: Vec<Member>) -> Vec<ScenarioMember> {
         ScenarioMember::take(self.session, self.spec.scenario, own).await
     }
 
@@ -326,7 +326,9 @@ impl DriverScenario<'_, '_> {
         let session = self.session;
         self.current_profile().ok_or(NO_PROFILE)?;
         let is_healthy = || self.current_profile().as_ref().is_some_and(is_healthy);
-        let deadline = session.after(session.plan.file.patience_with(DriverAction::Join));
+        let deadline = session
+            .context
+            .after(session.plan.file.patience_with(DriverAction::Join));
         if requirement == Requirement::HealthyProfile && !session.wait_until(deadline, is_healthy).await {
             return Err("the profile does not report that the member is healthy".to_owned());
         }

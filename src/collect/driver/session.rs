@@ -56,6 +56,11 @@ impl RunContext<'_> {
         self.clock.now()
     }
 
+    /// The moment that much later.
+    pub fn after(&self, duration: Duration) -> Timestamp {
+        later(self.now(), duration)
+    }
+
     pub fn is_stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
@@ -131,10 +136,6 @@ impl<'a> Session<'a> {
             slices,
             context,
         }
-    }
-
-    pub fn after(&self, duration: Duration) -> Timestamp {
-        later(self.context.now(), duration)
     }
 
     pub fn record(&self) -> MutexGuard<'_, Record> {
@@ -251,7 +252,7 @@ impl<'a> Session<'a> {
 
     /// Waits briefly for the watch to show a version that the run itself wrote: it is not a reaction.
     pub async fn delivered(&self, object: &ObjectRef) {
-        let deadline = self.after(DELIVERY);
+        let deadline = self.context.after(DELIVERY);
         if kind_of(object) == ObjectKind::PlacementDecision {
             self.wait_until(deadline, || shows(&self.slices(), object)).await;
         } else {

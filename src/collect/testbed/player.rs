@@ -302,10 +302,7 @@ impl<'a> Player<'a> {
         if !self.is_running() || !self.has_hook(DriverAction::Work) {
             return;
         }
-        let member = Member {
-            name: profile.object().name,
-            ..Member::default()
-        };
+        let member = Member::named(profile.object().name);
         let call = Call {
             member: Some(&member),
             profile: Some(profile.key()),
@@ -346,13 +343,13 @@ impl<'a> Player<'a> {
 
     /// Waits until a member was called, or an output names it. Returns when.
     async fn wait_for_call(&mut self, member: &str, patience: Duration) -> Option<Timestamp> {
-        let deadline = later(self.context.now(), patience);
+        let deadline = self.context.after(patience);
         let mut next_read = self.context.now();
         loop {
             let mut called = self.plan.calls.first_call(member);
             if called.is_none() && !self.plan.outputs.is_empty() && self.context.now() >= next_read {
                 called = self.output_names(member).await;
-                next_read = later(self.context.now(), OUTPUTS_TICK);
+                next_read = self.context.after(OUTPUTS_TICK);
             }
             let is_over = self.context.now() >= deadline
                 || self.context.is_stopped()

@@ -39,12 +39,10 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
 
 impl World {
     async fn call(&self, action: DriverAction, stop: CancellationToken) -> Called {
-        let member = Member {
-            name: "conformance-r4n6d-01".to_owned(),
-            kubeconfig: MemberKubeconfig::Text("users: [{name: m, user: {token: CANARY-member}}]".to_owned()),
-        };
+        let member = Member::named("conformance-r4n6d-01".to_owned());
         let call = Call {
             member: (action != DriverAction::Restart).then_some(&member),
+            kubeconfig: Some("users: [{name: m, user: {token: CANARY-member}}]"),
             profile: Some(ObjectKey {
                 namespace: "fleet".to_owned(),
                 name: "a".to_owned(),
@@ -105,8 +103,8 @@ async fn a_hook_shows_no_credential_from_a_file() {
     let path = world.folder.path().join("own.kubeconfig");
     fs::write(&path, "users: [{name: m, user: {token: CANARY-own-member}}]\n").expect("a kubeconfig");
     let member = Member {
-        name: "own".to_owned(),
-        kubeconfig: MemberKubeconfig::File(path),
+        kubeconfig: Some(path),
+        ..Member::named("own".to_owned())
     };
     let call = Call {
         member: Some(&member),

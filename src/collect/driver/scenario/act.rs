@@ -298,7 +298,7 @@ async fn create_once_free<T, F>(
 where
     F: Future<Output = Result<T, Failure>>,
 {
-    let deadline = session.after(within);
+    let deadline = session.context.after(within);
     loop {
         match create().await {
             Err(failure) if failure.code() == 409 && session.context.now() < deadline => {

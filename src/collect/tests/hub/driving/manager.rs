@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use collect::driver::{self, Call, Called, Hooks, MemberKubeconfig, Offer, OfferError, Offered};
+use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
 use evidence::{DriverAction, ObjectKey, PlacementRequest, api::Role};
 use futures::{FutureExt as _, future::BoxFuture};
 use lab::{
@@ -197,7 +197,7 @@ impl ManagerHooks {
     fn note_leave(&self, call: &Call<'_>, member: &driver::Member) {
         let servers = self.servers.lock().expect("no panic");
         let server = servers.get(&member.name).and_then(Weak::upgrade);
-        let kubeconfig = matches!(member.kubeconfig, MemberKubeconfig::Text(_));
+        let kubeconfig = call.kubeconfig.is_some();
         let got = format!(
             "kubeconfig: {kubeconfig}, served: {}, namespace: {:?}, profile: {:?}",
             server.is_some(),
@@ -242,10 +242,7 @@ impl ManagerHooks {
         }
         let mut called = Called::done();
         if !self.habits.idle {
-            let member = driver::Member {
-                name: self.other_name(name),
-                ..driver::Member::default()
-            };
+            let member = driver::Member::named(self.other_name(name));
             let call = Call {
                 member: Some(&member),
                 ..call.clone()

@@ -1,6 +1,6 @@
 //! What the implementation is made to do, and what is noted of it.
 
-use collect::driver::OwnMember;
+use collect::driver;
 
 use super::*;
 
@@ -184,10 +184,7 @@ async fn with_own_members(world: &World, names: &[&str], habits: Habits) -> (Man
     let mut own = Vec::new();
     for name in names {
         manager.own(name).await;
-        own.push(OwnMember {
-            name: (*name).to_owned(),
-            ..OwnMember::default()
-        });
+        own.push(driver::Member::named((*name).to_owned()));
     }
     let mut plan = driving(&manager);
     let driver = driver_of(&mut plan);
