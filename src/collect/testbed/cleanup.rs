@@ -10,10 +10,9 @@ use serde_json::Value;
 
 use super::{
     player::{Player, TICK},
-    publish::Deletion,
+    publish::{Deletion, PublishedProfile},
 };
 use crate::{
-    clock::later,
     connect::Failure,
     driver::{UndoEntry, list_labelled},
 };
@@ -69,7 +68,7 @@ impl Player<'_> {
 
     /// Waits for the settle time until deleted profiles are gone, and records which are.
     pub(super) async fn wait_for_deletions(&mut self) {
-        let deadline = later(self.context.now(), self.settle());
+        let deadline = self.context.after(self.settle());
         while self.are_terminating().await && self.context.now() < deadline && !self.context.is_stopped() {
             self.context.pause(TICK).await;
         }
@@ -78,12 +77,8 @@ impl Player<'_> {
     /// Whether finalizers hold deleted profiles. Records which are gone.
     async fn are_terminating(&mut self) -> bool {
         let mut are_held = false;
-        for key in self.profiles.keys().cloned().collect::<Vec<_>>() {
-            let profile = &self.profiles[&key];
-            if profile.deletion != Deletion::Terminating {
-                continue;
-            }
-            let (object, sent) = (profile.object(), self.context.now());
+        for key in self.keys_of(|profile| profile.deletion == Deletion::Terminating) {
+            let (object, sent) = (self.profiles[&key].object(), self.context.now());
             if !matches!(self.writes.finalizers(&object).await, Ok(None)) {
                 are_held = true;
                 continue;
@@ -104,16 +99,17 @@ impl Player<'_> {
             Ok(listed) => listed,
             Err(failure) => return self.warn(&format!("cannot list the {KIND}s of the run: {failure}")),
         };
-        let existing = self.profiles.iter();
-        let existing = existing.filter(|(_, profile)| profile.deletion == Deletion::NotDeleted);
-        let changed = existing.filter(|(_, profile)| {
+        let is_as_stored = |profile: &PublishedProfile| {
             let mut current = listed.iter();
-            !current.any(|item| {
+            current.any(|item| {
                 item["metadata"]["uid"] == *profile.object().uid && is_unchanged(item, &profile.stored)
             })
-        });
-        let changed: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
-        changed.iter().for_each(|key| self.void_expectations(key));
+        };
+        let is_changed =
+            |profile: &PublishedProfile| profile.deletion == Deletion::NotDeleted && !is_as_stored(profile);
+        for key in self.keys_of(is_changed) {
+            self.void_expectations(&key);
+        }
     }
 
     /// Deletes all profiles and slices of the run, after the consumer had the time to remove its finalizers.

@@ -167,10 +167,7 @@ impl Player<'_> {
         let answered = self.context.now();
         let is_changed =
             |profile: &PublishedProfile| before.contains(&profile.key()) != after.contains(&profile.key());
-        let profiles = self.profiles.iter();
-        let changed = profiles.filter(|(_, profile)| is_changed(profile));
-        let keys: Vec<String> = changed.map(|(key, _)| key.clone()).collect();
-        for key in keys {
+        for key in self.keys_of(is_changed) {
             self.close_expectations(&key, sent);
             if let Some(profile) = self.profiles.get_mut(&key) {
                 profile.changed_at = answered;

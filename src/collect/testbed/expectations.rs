@@ -99,13 +99,10 @@ impl Player<'_> {
         let Some(own) = self.profiles.get(key).and_then(identity) else {
             return;
         };
-        let rivals = self.profiles.iter();
-        let rivals = rivals.filter(|(_, profile)| identity(profile).as_ref() == Some(&own));
-        let rivals: Vec<String> = rivals.map(|(key, _)| key.clone()).collect();
         let now = self.context.now();
-        rivals
-            .iter()
-            .for_each(|rival| self.close_expectations(rival, now));
+        for rival in self.keys_of(|profile| identity(profile).as_ref() == Some(&own)) {
+            self.close_expectations(&rival, now);
+        }
     }
 
     /// Voids the open expectations on a profile that another client has changed.

@@ -168,6 +168,12 @@ impl Player<'_> {
         format!("conformance-{}-{key}", self.plan.run)
     }
 
+    /// The keys of the published profiles that are such.
+    pub(super) fn keys_of(&self, is_such: impl Fn(&PublishedProfile) -> bool) -> Vec<String> {
+        let profiles = self.profiles.iter().filter(|(_, profile)| is_such(profile));
+        profiles.map(|(key, _)| key.clone()).collect()
+    }
+
     pub(super) fn namespace(&self) -> String {
         let first = self.plan.claims.namespaces.first();
         first.cloned().unwrap_or_default()
