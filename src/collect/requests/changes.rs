@@ -15,18 +15,6 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::events::Answered;
 
-/// A write, with the versions of its object that the log has.
-#[derive(Clone, Copy, Debug)]
-struct Write<'a> {
-    received: Timestamp,
-    answered: Timestamp,
-    /// Whether it created the object.
-    creates: bool,
-    /// The version that it was made upon: the hub refuses it for any other.
-    before: Option<&'a str>,
-    after: Option<&'a str>,
-}
-
 /// Decides for each write whether it changed its object. The writes are in the order of the answers.
 pub(super) fn tell_changes(answered: &mut [Answered]) {
     let mut objects: BTreeMap<(Arc<str>, Arc<str>), Vec<usize>> = BTreeMap::new();
@@ -62,82 +50,70 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
     }
 }
 
-fn writes_of<'a>(answered: &'a [Answered], places: &[usize]) -> Vec<Write<'a>> {
-    places.iter().map(|place| Write::of(&answered[*place])).collect()
+fn writes_of<'a>(answered: &'a [Answered], places: &[usize]) -> Vec<&'a Answered> {
+    places.iter().map(|place| &answered[*place]).collect()
 }
 
 /// How far the clocks of the API servers that wrote the log may be apart: twice what the writes on one object show. A
 /// write that began after another had ended, and found an older version, shows that the two clocks disagree.
-fn clocks_apart(writes: &[Write]) -> SignedDuration {
+fn clocks_apart(writes: &[&Answered]) -> SignedDuration {
     let number = |version: &str| version.parse::<u64>().ok();
     // The newest version so far, and when the first write that knew it had ended.
     let mut newest: Option<(u64, Timestamp)> = None;
     let mut apart = SignedDuration::ZERO;
     for write in writes {
-        let versions = [write.before, write.after]
-            .into_iter()
-            .flatten()
-            .filter_map(number);
-        let Some(version) = versions.max() else { continue };
+        let versions = [write.version_before(), write.version_after()];
+        let Some(version) = versions.into_iter().flatten().filter_map(number).max() else {
+            continue;
+        };
         match newest {
             Some((known, ended)) if version < known => {
-                apart = apart.max(write.received.duration_since(ended))
+                apart = apart.max(write.request.at.duration_since(ended))
             }
             Some((known, _)) if version == known => {}
-            _ => newest = Some((version, write.answered)),
+            _ => newest = Some((version, write.done)),
         }
     }
     apart * 2
 }
 
 /// Decides it for the writes on one object, in a log of API servers whose clocks are so far `apart`.
-fn changes(writes: &[Write], apart: SignedDuration) -> Vec<Option<bool>> {
+fn changes(writes: &[&Answered], apart: SignedDuration) -> Vec<Option<bool>> {
     let is_after = |later: Timestamp, earlier: Timestamp| later.duration_since(earlier) >= apart;
     // When the first of the later writes was received.
     let mut behind = vec![Timestamp::MAX; writes.len() + 1];
     for (place, write) in writes.iter().enumerate().rev() {
-        behind[place] = behind[place + 1].min(write.received);
+        behind[place] = behind[place + 1].min(write.request.at);
     }
     // When each version was first known to exist.
     let mut known: HashMap<&str, Timestamp> = HashMap::new();
-    let mut previous: Option<Write> = None;
+    let mut previous: Option<&Answered> = None;
     let mut changes = Vec::with_capacity(writes.len());
     for (place, write) in writes.iter().enumerate() {
         // In the order of the answers, the write before was the last to end.
-        let is_alone = previous.is_none_or(|previous| is_after(write.received, previous.answered))
-            && is_after(behind[place + 1], write.answered);
-        let before = write.before.or_else(|| previous.filter(|_| is_alone)?.after);
+        let is_alone = previous.is_none_or(|previous| is_after(write.request.at, previous.done))
+            && is_after(behind[place + 1], write.done);
+        let (own_before, own_after) = (write.version_before(), write.version_after());
+        let before = own_before.or_else(|| previous.filter(|_| is_alone)?.version_after());
         let next = writes.get(place + 1);
-        let after = write.after.or_else(|| next.filter(|_| is_alone)?.before);
+        let after = own_after.or_else(|| next.filter(|_| is_alone)?.version_before());
         let was_there = |version: &str| {
             known
                 .get(version)
-                .is_some_and(|since| is_after(write.received, *since))
+                .is_some_and(|since| is_after(write.request.at, *since))
         };
         changes.push(match (before, after) {
-            _ if write.creates => Some(true),
+            _ if write.request.code == 201 => Some(true),
             // Its own versions decide.
-            _ if write.before.is_some() && write.after.is_some() => Some(write.before != write.after),
+            _ if own_before.is_some() && own_after.is_some() => Some(own_before != own_after),
             (_, Some(after)) if was_there(after) => Some(false),
             (Some(before), Some(after)) => Some(before != after),
             _ => None,
         });
-        for version in [write.before, write.after].into_iter().flatten() {
-            known.entry(version).or_insert(write.answered);
+        for version in own_before.into_iter().chain(own_after) {
+            known.entry(version).or_insert(write.done);
         }
-        previous = Some(*write);
+        previous = Some(write);
     }
     changes
-}
-
-impl<'a> Write<'a> {
-    fn of(answered: &'a Answered) -> Self {
-        Self {
-            received: answered.request.at,
-            answered: answered.done,
-            creates: answered.request.code == 201,
-            before: answered.based_on.as_deref(),
-            after: answered.request.resource_version.as_deref(),
-        }
-    }
 }

@@ -32,6 +32,18 @@ pub(super) struct Answered {
     pub(super) based_on: Option<String>,
 }
 
+impl Answered {
+    /// The version that it was made upon: the hub refuses it for any other.
+    pub(super) fn version_before(&self) -> Option<&str> {
+        self.based_on.as_deref()
+    }
+
+    /// The version of the object that the hub answered with.
+    pub(super) fn version_after(&self) -> Option<&str> {
+        self.request.resource_version.as_deref()
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Events {
     answered: Vec<Answered>,
