@@ -48,8 +48,8 @@ pub struct TestbedPlan {
     pub calls: Arc<Calls>,
     /// The log of the consumer, if it was given.
     pub log: Option<ConsumerLog>,
-    /// The hooks of the consumer, if it has any.
-    pub hooks: Option<Arc<dyn Hooks>>,
+    /// The hooks of the consumer.
+    pub hooks: Arc<dyn Hooks>,
     /// How long the consumer may take to call a control.
     pub patience: Duration,
     /// Where the consumer's plugin reaches the run; none if the plugin is in this process.

@@ -183,7 +183,9 @@ impl<'a> Player<'a> {
         if let Some(called_at) = called_at {
             let settle = self.settle();
             let end = later(called_at, settle * times.min(1)).max(later(from, settle * times));
-            self.pause_until(end).await;
+            let left = end.duration_since(self.context.now());
+            let left = Duration::try_from(left).unwrap_or_default();
+            self.context.pause(left).await;
         }
         self.read_outputs().await;
         let until = self.context.now();
@@ -262,9 +264,6 @@ impl<'a> Player<'a> {
 
     /// Calls a hook that concerns the whole consumer. False if it fails.
     async fn hook(&mut self, action: DriverAction) -> bool {
-        let Some(hooks) = &self.plan.hooks else {
-            return false;
-        };
         let mut stop = self.context.stop.clone();
         if action == DriverAction::Start {
             stop = CancellationToken::new();
@@ -272,7 +271,7 @@ impl<'a> Player<'a> {
             self.close_all_expectations();
         }
         let from = self.context.now();
-        let Called { failure, output, .. } = hooks.call(&Call::of(action), stop).await;
+        let Called { failure, output, .. } = self.plan.hooks.call(&Call::of(action), stop).await;
         if let Some(reason) = &failure {
             self.warn(reason);
         }
@@ -295,8 +294,7 @@ impl<'a> Player<'a> {
 
     /// Gives the consumer work on the member of a profile, if the driver file has the hook `work`.
     pub(super) async fn work(&mut self, key: &str) {
-        let profile = self.profiles.get(key).filter(|profile| profile.is_selected());
-        let (Some(profile), Some(hooks)) = (profile, &self.plan.hooks) else {
+        let Some(profile) = self.profiles.get(key).filter(|profile| profile.is_selected()) else {
             return;
         };
         if !self.is_running() || !self.has_hook(DriverAction::Work) {
@@ -308,7 +306,13 @@ impl<'a> Player<'a> {
             profile: Some(profile.key()),
             ..Call::of(DriverAction::Work)
         };
-        if let Some(reason) = hooks.call(&call, self.context.stop.clone()).await.failure {
+        if let Some(reason) = self
+            .plan
+            .hooks
+            .call(&call, self.context.stop.clone())
+            .await
+            .failure
+        {
             self.warn(&reason);
         }
     }
@@ -401,8 +405,7 @@ impl<'a> Player<'a> {
     }
 
     fn has_hook(&self, action: DriverAction) -> bool {
-        let hooks = self.plan.hooks.as_ref();
-        hooks.is_some_and(|hooks| hooks.lacking(action).is_none())
+        self.plan.hooks.lacking(action).is_none()
     }
 
     pub(super) fn has_all(&self, needs: &[Need]) -> bool {
@@ -425,13 +428,6 @@ impl<'a> Player<'a> {
             Need::OneDecision => claims.decision.is_some(),
             Need::Hook(action) => self.has_hook(action),
         }
-    }
-
-    async fn pause_until(&self, moment: Timestamp) {
-        let left = moment.duration_since(self.context.now());
-        self.context
-            .pause(Duration::try_from(left).unwrap_or_default())
-            .await;
     }
 
     /// The last hook that succeeded.

@@ -172,7 +172,7 @@ impl Driving {
                 members: Arc::new(OnPorts::new(Arc::clone(&calls))),
                 calls,
                 log: log_files(consumer.logs.clone()),
-                hooks: Some(Arc::new(hooks)),
+                hooks: Arc::new(hooks),
                 recorder: Some(Arc::new(recorder)),
                 patience: file.patience(),
                 journal: Arc::new(journal(file, hub, access, &run, clock)?),

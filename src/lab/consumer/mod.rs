@@ -128,7 +128,7 @@ impl Consumer {
             members: Arc::<WithinProcess>::clone(&self.members),
             calls: Arc::clone(&self.calls),
             log: Some(self.log.reader()),
-            hooks: Some(Arc::new(hooks)),
+            hooks: Arc::new(hooks),
             recorder: None,
             patience: PATIENCE,
             journal: Arc::default(),

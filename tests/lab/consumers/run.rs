@@ -16,6 +16,7 @@ use evidence::{
 use kube::api::{Api, ApiResource, DynamicObject, GroupVersionKind, ListParams};
 use lab::{
     consumer::{Consumer, Fault, Habits, hub_definitions},
+    driver::ReferenceHooks,
     hub::{AuditLevel, Hub},
 };
 use tokio::time::{sleep, timeout};
@@ -104,7 +105,7 @@ impl ConsumerRun<'_> {
         let mut testbed = consumer.testbed();
         use Condition::{ExitsAfter, StartsAfter};
         if matches!(self.condition, StartsAfter(_) | ExitsAfter(_)) {
-            testbed.hooks = None;
+            testbed.hooks = Arc::new(ReferenceHooks::new([], Clock::system()));
         }
         testbed
     }
