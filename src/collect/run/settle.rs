@@ -9,10 +9,7 @@ use std::{
 
 use evidence::{Awaited, Later, ObjectKey, Settled, api::PlacementDecision};
 use jiff::Timestamp;
-use tokio::{
-    select,
-    time::{Instant, sleep},
-};
+use tokio::{select, time::Instant};
 
 use super::{Run, TICK, window::AllWatches};
 use crate::watch::timeline;
@@ -169,7 +166,7 @@ impl Run<'_> {
             if left.is_empty() || elapsed >= self.plan.settle {
                 break;
             }
-            self.unless_stopped(sleep(TICK)).await;
+            self.context.pause(TICK).await;
         }
     }
 

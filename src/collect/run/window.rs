@@ -162,17 +162,10 @@ impl Run<'_> {
                 unlisted_slices: watches.slices.unlisted.clone(),
             };
             self.context.progress.listed(self.first_list(&watched), observe);
-            let long_enough = async {
-                select! {
-                    biased;
-                    () = self.context.stop.cancelled() => {}
-                    () = sleep(observe) => {}
-                }
-            };
             select! {
                 biased;
                 // Waits for all three: a stopped driver still has to undo what it did.
-                ((), done, seen) = join3(long_enough, self.drive(&watched), self.run_testbed()) => {
+                ((), done, seen) = join3(self.context.pause(observe), self.drive(&watched), self.run_testbed()) => {
                     (driver, played) = (done, seen);
                 }
                 // Before the watches, which may never rest.

@@ -266,15 +266,18 @@ impl Calls {
         let state = self.state.lock();
         let until = state.full.unwrap_or(self.clock.now());
         let covers = Window { from, until };
-        let members = Log {
-            covers,
-            events: state.members.clone(),
-        };
+        let (members, plugins) = (state.members.clone(), state.plugins.clone());
         let plugins = Log {
             covers,
-            events: state.plugins.clone(),
+            events: plugins,
         };
-        (members, plugins)
+        (
+            Log {
+                covers,
+                events: members,
+            },
+            plugins,
+        )
     }
 }
 
