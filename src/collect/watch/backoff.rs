@@ -13,7 +13,7 @@ pub(crate) struct Backoff {
     /// How many waits of each row are left out.
     free: u32,
     waits: u32,
-    state: u64,
+    random: fastrand::Rng,
 }
 
 impl Backoff {
@@ -24,7 +24,7 @@ impl Backoff {
             longest,
             free: 0,
             waits: 0,
-            state: seed,
+            random: fastrand::Rng::with_seed(seed),
         }
     }
 
@@ -41,23 +41,12 @@ impl Backoff {
             return Duration::ZERO;
         };
         let growing = self.first.saturating_mul(2_u32.saturating_pow(exponent.min(16)));
-        growing.min(self.longest).mul_f64(0.5 + self.random() / 2.0)
+        growing.min(self.longest).mul_f64(0.5 + self.random.f64() / 2.0)
     }
 
     /// Begins again with the first wait.
     pub fn reset(&mut self) {
         self.waits = 0;
-    }
-
-    /// A number from 0 to 1, by SplitMix64.
-    fn random(&mut self) -> f64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^= mixed >> 31;
-        // 32 bits are exact in a float.
-        f64::from((mixed >> 32) as u32) / f64::from(u32::MAX)
     }
 }
 
