@@ -29,6 +29,7 @@ pub(crate) fn runner() -> TestRunner {
     TestRunner::new(Config {
         cases,
         failure_persistence: None,
+        max_local_rejects: u32::MAX,
         max_global_rejects: u32::MAX,
         ..Config::default()
     })
