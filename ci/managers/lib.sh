@@ -162,7 +162,7 @@ begin() {
 
 # start_hub: a control plane without CRDs, with its controllers. Its kubeconfig and audit log are in $state/hub.
 start_hub() {
-    begin
+    [ -n "${state:-}" ] || begin
     mkdir "$state/members"
     export MANAGERS_STATE=$state KUBECONFIG=$state/hub/kubeconfig
     in_background "$state/hub.log" "$here/cluster" "$state/hub" --hub
