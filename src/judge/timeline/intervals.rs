@@ -5,7 +5,7 @@ use evidence::Tracked;
 use super::{Certainty, REPORTED_LATE, Timeline, UNOBSERVED};
 use crate::{
     subjects::Length,
-    time::{Micros, Set, Stretch},
+    time::{LATE, Micros, Set, Stretch},
 };
 
 /// When something was so, by what the evidence shows and by what it misses.
@@ -82,7 +82,7 @@ impl Intervals {
 
     /// Whether it lasted for longer than `grace`. Intervals that recur soon add up: see [`Set::lasts`].
     pub(crate) fn longer_than(&self, grace: Micros) -> Certainty {
-        if self.observed.lasts(grace) {
+        if self.reported().lasts(grace) {
             return Certainty::Yes;
         }
         let counted = self.possible.and(&Set::of([(self.counts_from, Micros::MAX)]));
@@ -107,6 +107,15 @@ impl Intervals {
             )
         };
         Certainty::Unknown(words.into())
+    }
+
+    /// When it was so, without what the run cannot know yet: at the end, its own end may be on its way.
+    fn reported(&self) -> Set {
+        if self.is_open {
+            self.observed.until(self.end.saturating_sub(LATE))
+        } else {
+            self.observed.clone()
+        }
     }
 
     /// Whether it was so throughout the last time of that length before the end.

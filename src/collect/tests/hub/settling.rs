@@ -133,7 +133,7 @@ async fn waits_until_a_violation_is_older_than_its_grace() {
     let events = world.unlabelled(future::ready(()));
     let (evidence, _) = world.settle(events, future::pending()).await;
     let (until, profiles) = settled(&evidence);
-    assert!((171..=177).contains(&until), "{until}");
+    assert!((181..=187).contains(&until), "{until}");
     assert_eq!(profiles, 1);
     assert_eq!(verdict(&evidence), Verdict::Fail);
     // The window alone, in which nobody looked on, passes nothing that was open.
