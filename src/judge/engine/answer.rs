@@ -161,14 +161,9 @@ pub(crate) trait Evaluate: Send + Sync {
     /// Judges all that was observed.
     fn evaluate(&self, hub: &Hub, findings: &mut Findings);
 
-    /// How many objects it judges, each by itself; none if it judges more than one at a time.
-    fn separate_objects(&self, _: &Hub) -> Option<usize> {
+    /// Itself, if it judges each object by itself.
+    fn on_objects(&self) -> Option<&dyn EvaluateObjects> {
         None
-    }
-
-    /// Judges the separate objects at these places.
-    fn evaluate_objects(&self, hub: &Hub, _: Range<usize>, findings: &mut Findings) {
-        self.evaluate(hub, findings);
     }
 
     /// Whether it says what interruptions of a watch hide.
@@ -185,6 +180,15 @@ pub(crate) trait Evaluate: Send + Sync {
     fn judges_published_objects(&self) -> bool {
         false
     }
+}
+
+/// A function of a rule that judges each object by itself.
+pub(crate) trait EvaluateObjects {
+    /// How many objects there are.
+    fn count_objects(&self, hub: &Hub) -> usize;
+
+    /// Judges the objects at these places.
+    fn evaluate_objects(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings);
 }
 
 /// An evaluator without further settings.

@@ -24,7 +24,7 @@ mod tests;
 mod violation;
 mod writes;
 
-pub(crate) use answer::{Answer, Evaluate, once};
+pub(crate) use answer::{Answer, Evaluate, EvaluateObjects, once};
 pub(crate) use at_end::{
     ConsumerSecret, NO_CONSUMER, endpoint_calls, is_joined, is_reachable, joined_profile, login,
     plugin_logins, secret, secret_label, unlabelled_secret,

@@ -13,7 +13,7 @@ use evidence::{
 use jiff::Timestamp;
 
 use super::{
-    Answer, Evaluate, Hub, Judged,
+    Answer, Evaluate, EvaluateObjects, Hub, Judged,
     judged::{JudgedObject, profiles_of_others},
     violation::Violations,
 };
@@ -218,16 +218,22 @@ impl<T: Judged> Evaluate for State<T> {
         }
     }
 
-    fn separate_objects(&self, hub: &Hub) -> Option<usize> {
-        self.others.is_none().then(|| T::judged(hub).len())
-    }
-
-    fn evaluate_objects(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
-        self.judge(hub, &T::judged(hub)[places], findings);
+    fn on_objects(&self) -> Option<&dyn EvaluateObjects> {
+        self.others.is_none().then_some(self)
     }
 
     fn judges_published_objects(&self) -> bool {
         self.others.is_none()
+    }
+}
+
+impl<T: Judged> EvaluateObjects for State<T> {
+    fn count_objects(&self, hub: &Hub) -> usize {
+        T::judged(hub).len()
+    }
+
+    fn evaluate_objects(&self, hub: &Hub, places: Range<usize>, findings: &mut Findings) {
+        self.judge(hub, &T::judged(hub)[places], findings);
     }
 }
 

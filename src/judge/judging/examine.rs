@@ -31,7 +31,7 @@ pub(super) struct Examined {
 /// Examines rules by the editions of a claim. The results are in the order of the rules.
 pub(super) fn examine<'e>(rules: &[&Rule], hub: &Arc<WholeHub<'e>>, claim: &'e Claim) -> Vec<Examined> {
     let threads = threads(hub.evidence);
-    let teams = teams(rules, &Hub::in_claim(hub, claim), threads);
+    let teams = teams(rules, threads);
     let examined = in_turns(&teams, threads, |places| {
         let hubs: Vec<Hub> = places.iter().map(|_| Hub::in_claim(hub, claim)).collect();
         let team: Vec<(&Rule, &Hub)> = places.iter().map(|place| rules[*place]).zip(&hubs).collect();
@@ -48,10 +48,10 @@ pub(super) fn examine<'e>(rules: &[&Rule], hub: &Arc<WholeHub<'e>>, claim: &'e C
 }
 
 /// Divides rules into so many teams, each a list of places. A rule that judges several objects at a time is alone.
-fn teams(rules: &[&Rule], hub: &Hub, count: usize) -> Vec<Vec<usize>> {
+fn teams(rules: &[&Rule], count: usize) -> Vec<Vec<usize>> {
     let places = 0..rules.len();
     let (separate, alone): (Vec<usize>, Vec<usize>) =
-        places.partition(|place| rules[*place].separate_objects(hub).is_some());
+        places.partition(|place| rules[*place].on_objects().is_some());
     let mut teams = vec![Vec::new(); count];
     for (turn, place) in separate.into_iter().enumerate() {
         teams[turn % count].push(place);

@@ -93,9 +93,12 @@ fn verdicts<'e>(
     let open: Vec<&Rule> = open.map(|((rule, _), _)| *rule).collect();
     let mut examined = examine(&open, hub, claim).into_iter();
     let verdicts = rules.iter().zip(verdicts).map(|((rule, applies), verdict)| {
-        verdict.or_else(|| Some(RuleVerdict::weighed(rule, applies, evidence, examined.next()?)))
+        verdict.unwrap_or_else(|| {
+            let examined = examined.next().expect("a result for each examined rule");
+            RuleVerdict::weighed(rule, applies, evidence, examined)
+        })
     });
-    verdicts.flatten().collect()
+    verdicts.collect()
 }
 
 impl RuleVerdict {
