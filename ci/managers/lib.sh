@@ -154,6 +154,9 @@ stop_all() {
 # begin: a folder, $state, that goes when the script ends, and with it what runs in the background.
 begin() {
     state=$(mktemp -d)
+    # Programs that are killed leave temporary files.
+    export TMPDIR=$state/temporary
+    mkdir "$TMPDIR"
     started=()
     trap stop_all EXIT
     # A signal ends the script, and the trap does the rest.
