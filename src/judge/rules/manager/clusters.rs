@@ -30,7 +30,7 @@ pub(crate) enum Identity {
     Endpoints(BTreeSet<String>),
     /// The hosts, ports, and paths of all access providers, each with a digest of its other settings.
     Access {
-        servers: Vec<(String, u64)>,
+        servers: Vec<(Box<str>, u64)>,
         has_ca: bool,
     },
 }
@@ -278,7 +278,8 @@ fn providers(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> 
 
 /// The access providers, in order. None unless each has a server, and one has a CA or a public server.
 fn access(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
-    let mut servers = Vec::new();
+    // A large fleet has many of these, most of one entry.
+    let mut servers = Vec::with_capacity(1);
     let (mut has_ca, mut is_public) = (false, false);
     for provider in providers(profile) {
         let cluster = &provider.cluster;
@@ -286,7 +287,7 @@ fn access(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
         let ca = cluster.certificate_authority_data.as_deref();
         has_ca |= ca.is_some_and(|ca| !ca.is_empty());
         is_public |= !place.is_private();
-        servers.push((place.to_string(), digest(cluster)));
+        servers.push((place.to_string().into_boxed_str(), digest(cluster)));
     }
     let first = providers(profile).next().filter(|_| has_ca || is_public)?;
     Some(ShownIdentity {
