@@ -128,8 +128,8 @@ impl MemberPoll {
         // The list of Secrets may have failed just now. Then the earlier refusals count.
         let is_unread = self.unread.is_some();
         if let Some(plugins) = &self.members.plugins {
-            attempts.extend(profiles.filter_map(|profile| MemberWay::by_plugin(profile, plugins)));
-            attempts.retain(|attempt| self.members.hold(&attempt.profile));
+            let of_plugins = profiles.filter_map(|profile| MemberWay::by_plugin(profile, plugins));
+            attempts.extend(of_plugins.filter(|attempt| self.members.hold(&attempt.profile)));
         }
         let mut settled = self.tried.lock().clone();
         settled.retain(|login| {

@@ -266,18 +266,15 @@ impl Calls {
         let state = self.state.lock();
         let until = state.full.unwrap_or(self.clock.now());
         let covers = Window { from, until };
-        let (members, plugins) = (state.members.clone(), state.plugins.clone());
+        let members = Log {
+            covers,
+            events: state.members.clone(),
+        };
         let plugins = Log {
             covers,
-            events: plugins,
+            events: state.plugins.clone(),
         };
-        (
-            Log {
-                covers,
-                events: members,
-            },
-            plugins,
-        )
+        (members, plugins)
     }
 }
 

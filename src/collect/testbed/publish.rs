@@ -168,9 +168,9 @@ impl Player<'_> {
         format!("conformance-{}-{key}", self.plan.run)
     }
 
-    /// The keys of the published profiles that are such.
-    pub(super) fn keys_of(&self, is_such: impl Fn(&PublishedProfile) -> bool) -> Vec<String> {
-        let profiles = self.profiles.iter().filter(|(_, profile)| is_such(profile));
+    /// The keys of the published profiles that a condition holds for.
+    pub(super) fn keys_of(&self, holds: impl Fn(&PublishedProfile) -> bool) -> Vec<String> {
+        let profiles = self.profiles.iter().filter(|(_, profile)| holds(profile));
         profiles.map(|(key, _)| key.clone()).collect()
     }
 
