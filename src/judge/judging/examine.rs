@@ -24,7 +24,7 @@ pub(super) const MANY: usize = 100;
 /// What a rule found.
 pub(super) struct Examined {
     pub(super) findings: Findings,
-    /// Whether it finds the same in each edition.
+    /// Whether the findings hold in every edition.
     pub(super) is_of_any_edition: bool,
 }
 
@@ -71,10 +71,10 @@ fn in_turns<I: Sync, R: Send>(items: &[I], threads: usize, work: impl Fn(&I) -> 
     thread::scope(|scope| {
         // This thread works, too, in case no other thread can be started.
         let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
-        let others: Vec<_> = (1..threads).filter_map(start).collect();
+        let workers: Vec<_> = (1..threads).filter_map(start).collect();
         let mut done = take_turns();
-        for other in others {
-            done.extend(other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        for worker in workers {
+            done.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         done
     })

@@ -337,11 +337,7 @@ impl Rule {
 
     /// What it examines and finds in the evidence.
     pub fn findings(&self, evidence: &Evidence) -> Findings {
-        self.findings_on(&Hub::of(evidence))
-    }
-
-    pub(crate) fn findings_on(&self, hub: &Hub) -> Findings {
-        findings_of_team(&[(self, hub)]).remove(0)
+        findings_of_team(&[(self, &Hub::of(evidence))]).remove(0)
     }
 
     /// Whether the rule itself says what interruptions of a watch hide.

@@ -109,7 +109,7 @@ impl Intervals {
         Certainty::Unknown(words.into())
     }
 
-    /// When it was so, without what the run cannot know yet: at the end, its own end may be on its way.
+    /// When it was so, without the last 10 s of a watch if it was so until then: a later change may not be reported yet.
     fn reported(&self) -> Set {
         if self.is_open {
             self.observed.until(self.end.saturating_sub(LATE))
