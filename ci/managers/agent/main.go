@@ -157,7 +157,7 @@ func newMember(path string) (*member, error) {
 	return &member{typed: typed, dynamic: other}, nil
 }
 
-// clients are one for kinds that are known, and one for others.
+// clients are one for the kinds that client-go knows, and one for all kinds.
 func clients(config *rest.Config) (*kubernetes.Clientset, *dynamic.DynamicClient, error) {
 	typed, err := kubernetes.NewForConfig(config)
 	if err != nil {
