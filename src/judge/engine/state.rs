@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, EvaluateObjects, Hub, Judged,
-    judged::{JudgedObject, profiles_of_others},
+    judged::{JudgedObject, key, profiles_of_others},
     violation::Violations,
 };
 use crate::{
@@ -130,11 +130,20 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
             }
             applies += usize::from(is_examined);
         }
+        is_any_wrong |= self.is_wrong_later(object);
         // Nearly all objects have no violation of nearly any rule.
         if is_any_wrong && !self.judge_violations(object, findings) {
             return;
         }
         findings.examined += applies;
+    }
+
+    /// Whether it was wrong after the window, where a change of the window may be reported.
+    fn is_wrong_later(&mut self, object: &JudgedObject<'e, T>) -> bool {
+        let (namespace, name) = key(object.histories[0]);
+        let later = self.hub.evidence.later_of::<T>(namespace, name);
+        let mut versions = later.iter().flat_map(|history| object.judged_versions(history));
+        versions.any(|version| self.of(version).is_wrong())
     }
 
     /// Judges what is wrong in any version. Returns false if it is too early.

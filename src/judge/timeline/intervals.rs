@@ -37,10 +37,13 @@ impl Intervals {
             moment.map_or(timeline.end, |moment| moment.seen_at)
         };
         let last = by_place.last().copied().flatten();
+        let last_change = by_place.iter().rposition(|holds| *holds != last);
+        let was_last_seen = last.is_none() || seen_at(last_change.map_or(0, |place| place + 1)) <= window_end;
         // When it was over, if that was seen after the window, and else when the run stopped watching for it.
-        let end = match last {
-            Some(false) => timeline.window_end.unwrap_or(timeline.end),
-            _ => seen_at(by_place.len()),
+        let end = if last == Some(false) || !was_last_seen {
+            timeline.window_end.unwrap_or(timeline.end)
+        } else {
+            seen_at(by_place.len())
         };
         let mut places = by_place.iter().enumerate();
         let first = places.find_map(|(place, holds)| Some((place, (*holds)?)));
@@ -53,17 +56,18 @@ impl Intervals {
                 continue;
             }
             let (since, stop) = (timeline.edge(from), timeline.edge(until));
-            // After an unobserved end of the window, it may have begun later.
-            if seen_at(from) <= window_end {
-                observed.push((since.latest, stop.earliest));
-            }
             possible.push((since.earliest, stop.latest));
+            // What was seen after the window may have begun after it.
+            if seen_at(from) > window_end {
+                continue;
+            }
+            observed.push((since.latest, stop.earliest));
             let is_first = first.is_some_and(|(place, _)| place == from);
             let begins = if is_first { since.latest } else { Micros::MAX };
             seen.push((seen_at(from).min(begins), seen_at(until).min(end)));
         }
         let is_last = by_place.len() == timeline.moments.len();
-        let is_open = timeline.cut.is_none() && is_last && last != Some(false);
+        let is_open = timeline.cut.is_none() && is_last && last != Some(false) && was_last_seen;
         let unobserved = timeline.unobserved.until(end);
         if is_open && last.is_none() {
             possible.push((end, Micros::MAX));
@@ -230,16 +234,16 @@ impl Intervals {
     }
 }
 
-/// How many moments count, by whether something was so in each: what begins after the window does not.
+/// How many moments count, by whether something was so in each: what surely begins after the window does not.
 fn counted<T: Tracked>(timeline: &Timeline<'_, T>, by_place: &[Option<bool>]) -> usize {
     let count = by_place.len();
     let Some(window_end) = timeline.window_end else {
         return count;
     };
     let moments = &timeline.moments;
-    let in_window = moments.partition_point(|moment| moment.seen_at <= window_end);
-    let over = (in_window.saturating_sub(1)..count).find(|place| by_place[*place] == Some(false));
-    over.unwrap_or(count).max(in_window)
+    let begun = moments.partition_point(|moment| moment.since.earliest <= window_end);
+    let over = (begun.saturating_sub(1)..count).find(|place| by_place[*place] == Some(false));
+    over.unwrap_or(count).max(begun)
 }
 
 /// From when on something counts. What the first list shows may be older, what it does not show is over.
