@@ -58,8 +58,9 @@ named_enum! {
 impl<'a> Address<'a> {
     /// Splits an address into its parts, valid or not.
     pub fn split(text: &'a str) -> Self {
-        let (scheme, rest) = match text.split_once("://") {
-            Some((scheme, rest)) => (Some(scheme), rest),
+        let mut colons = text.match_indices(':').map(|(at, _)| at);
+        let (scheme, rest) = match colons.find(|at| text[*at..].starts_with("://")) {
+            Some(at) => (Some(&text[..at]), &text[at + "://".len()..]),
             None => (None, text),
         };
         let (authority, path) = match rest.find(['/', '?', '#']) {
@@ -142,7 +143,11 @@ impl<'a> Address<'a> {
 
 /// Returns the flaw of a URL with a host; none if it is one.
 pub fn url_fault(text: &str, schemes: Schemes) -> Option<Fault> {
-    let url = Address::split(text);
+    fault_of_url(&Address::split(text), text, schemes)
+}
+
+/// Returns the flaw of a URL, which was split from a text.
+fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
     let Some(scheme) = url.scheme else {
         return Some(if text.is_empty() {
             Fault::Empty
@@ -184,7 +189,7 @@ pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
     }
     let address = Address::split(text);
     if address.scheme.is_some() {
-        return url_fault(text, schemes);
+        return fault_of_url(&address, text, schemes);
     }
     if is_ip(text) {
         return None;

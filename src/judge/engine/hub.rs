@@ -11,7 +11,7 @@ use std::{
 use evidence::{
     Claim, Credential, DriverStep, Evidence, Kind, Namespace, Reason,
     api::{ClusterProfile, Edition, Labels, PlacementDecision, Role, names},
-    leak::Leak,
+    leak::{Leak, leaks_in_text},
 };
 
 use super::{
@@ -32,7 +32,9 @@ pub(crate) struct Hub<'e> {
     /// When the certificates in CA data are valid.
     pub(crate) validities: ByText<Vec<(Micros, Micros)>>,
     /// The credentials in CA data.
-    pub(crate) leaks: ByText<Vec<Leak>>,
+    pub(crate) leaks_in_ca_data: ByText<Vec<Leak>>,
+    /// The credentials in names and messages that many objects have.
+    leaks_in_shared: ByText<Vec<Leak>>,
 }
 
 /// What does not belong to a single object, nor to a single rule.
@@ -65,7 +67,8 @@ impl<'e> Hub<'e> {
             claim,
             asked_for_edition: Cell::new(false),
             validities: ByText::default(),
-            leaks: ByText::default(),
+            leaks_in_ca_data: ByText::default(),
+            leaks_in_shared: ByText::default(),
         }
     }
 
@@ -79,6 +82,11 @@ impl<'e> Hub<'e> {
         self.asked_for_edition.set(true);
         let claimed = self.claim.edition_of(role);
         claimed.or_else(|| role.editions().next()).unwrap_or_default()
+    }
+
+    /// The credentials in a text that many objects have, such as the name of a property.
+    pub(crate) fn leaks_in_shared(&self, text: &str) -> Vec<Leak> {
+        self.leaks_in_shared.get(text, leaks_in_text).to_vec()
     }
 
     /// Whether a function asked for the edition. If none did, the rule finds the same in each edition.

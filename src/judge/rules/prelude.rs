@@ -3,7 +3,7 @@
 pub(crate) use evidence::api::names::*;
 use evidence::{
     api::Labels,
-    leak::{Grade, Leak, leaks_in_text, leaks_under},
+    leak::{Grade, Leak, leaks_under},
 };
 
 pub(crate) use crate::{
@@ -59,11 +59,11 @@ pub(crate) fn leaks_at(path: impl FnOnce() -> String, leaks: Vec<Leak>) -> Optio
 }
 
 /// The credentials in labels or annotations, each with its path.
-pub(crate) fn leaks_in_labels(path: &str, labels: &Labels) -> Vec<(String, Vec<Leak>)> {
+pub(crate) fn leaks_in_labels(path: &str, labels: &Labels, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
     let leaks = labels.iter().flat_map(|(key, value)| {
         let path = || format!("{path}[{key}]");
         [
-            leaks_at(path, leaks_in_text(key)),
+            leaks_at(path, hub.leaks_in_shared(key)),
             leaks_at(path, leaks_under(key, value)),
         ]
     });

@@ -203,7 +203,7 @@ struct Named {
 fn promise(key: &str) -> Option<Named> {
     // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
-    let ending = |tail: &str| ENDINGS.into_iter().find(|word| ends_in(tail, word));
+    let ending = |tail: &str| ENDINGS.iter().copied().find(|word| ends_in(tail, word));
     let (tail, last, is_plural) = match ending(tail) {
         Some(last) => (tail, last, false),
         None => {
@@ -251,8 +251,11 @@ fn promise(key: &str) -> Option<Named> {
 }
 
 fn ends_in(text: &str, word: &str) -> bool {
+    let (text, word) = (text.as_bytes(), word.as_bytes());
     let start = text.len().checked_sub(word.len());
-    start.is_some_and(|start| text.as_bytes()[start..].eq_ignore_ascii_case(word.as_bytes()))
+    // Most names end in another letter.
+    text.last().map(u8::to_ascii_lowercase) == word.last().copied()
+        && start.is_some_and(|start| text[start..].eq_ignore_ascii_case(word))
 }
 
 /// Splits a name into words in lower case: at signs, and where a capital follows a small letter.

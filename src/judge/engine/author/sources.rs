@@ -302,9 +302,11 @@ fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, write
     for entry in distinct.flat_map(|versions| entries(&versions[0].object)) {
         if is_recorded_manager(&entry.manager) {
             let name = WriterName::field_manager(&entry.manager);
-            let mut paths = entry.owns.iter();
-            sections.extend(paths.clone().map(|path| (name, section(path))));
-            writers.entry(name).or_default().publishes |= paths.any(|path| is_published(role, path));
+            let mut owned: Vec<&str> = entry.owns.iter().map(|path| section(path)).collect();
+            owned.dedup();
+            sections.extend(owned.into_iter().map(|section| (name, section)));
+            let is_publisher = entry.owns.iter().any(|path| is_published(role, path));
+            writers.entry(name).or_default().publishes |= is_publisher;
         }
     }
     for (name, section) in sections {

@@ -262,7 +262,7 @@ fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
     let address = |text: &Option<Box<str>>| leaks_in_address(text.as_deref().unwrap_or_default());
     let ca_data = cluster.certificate_authority_data.as_deref().unwrap_or_default();
     let fields = [
-        ("name", leaks_in_text(&entry.provider.name)),
+        ("name", hub.leaks_in_shared(&entry.provider.name)),
         ("cluster.server", address(&cluster.server)),
         ("cluster.proxy-url", address(&cluster.proxy_url)),
         ("cluster.tls-server-name", text(&cluster.tls_server_name)),
@@ -272,7 +272,7 @@ fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
         ),
         (
             "cluster.certificate-authority-data",
-            hub.leaks.get(ca_data, leaks_in_ca_data).to_vec(),
+            hub.leaks_in_ca_data.get(ca_data, leaks_in_ca_data).to_vec(),
         ),
     ];
     let fields = fields.map(|(field, leaks)| leaks_at(|| entry.path(&format!(".{field}")), leaks));
@@ -283,7 +283,7 @@ fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
             _ => leaks_in_text(extension.extension.text()),
         };
         [
-            leaks_at(|| path("name"), leaks_in_text(&extension.name)),
+            leaks_at(|| path("name"), hub.leaks_in_shared(&extension.name)),
             leaks_at(|| path("extension"), content),
         ]
     });
@@ -291,7 +291,7 @@ fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
 }
 
 /// `access/no-secrets-elsewhere`: no other part of a profile contains a credential.
-pub(crate) fn no_secrets_elsewhere(profile: &ClusterProfile, _: &Hub) -> Answer {
+pub(crate) fn no_secrets_elsewhere(profile: &ClusterProfile, hub: &Hub) -> Answer {
     let (metadata, status) = (&profile.metadata, &profile.status);
     let texts = [
         ("spec.displayName", profile.spec.display_name.as_deref()),
@@ -304,19 +304,24 @@ pub(crate) fn no_secrets_elsewhere(profile: &ClusterProfile, _: &Hub) -> Answer 
         let path = |part: &str| format!("status.properties[{}].{part}", property.name);
         let value = leaks_under(&property.name, &property.value);
         [
-            leaks_at(|| path("name"), leaks_in_text(&property.name)),
+            leaks_at(|| path("name"), hub.leaks_in_shared(&property.name)),
             leaks_at(|| path("value"), value),
         ]
     });
     let conditions = status.conditions.iter().flat_map(|condition| {
-        let (kind, reason, message) = (&condition.kind, &condition.reason, &condition.message);
-        [("type", kind), ("reason", reason), ("message", message)].map(|(field, text)| {
-            let path = || format!("status.conditions[{kind}].{field}");
-            leaks_at(path, leaks_in_text(text))
-        })
+        let path = |field: &str| format!("status.conditions[{}].{field}", condition.kind);
+        [
+            leaks_at(|| path("type"), hub.leaks_in_shared(&condition.kind)),
+            leaks_at(|| path("reason"), hub.leaks_in_shared(&condition.reason)),
+            leaks_at(|| path("message"), leaks_in_text(&condition.message)),
+        ]
     });
-    let mut parts = leaks_in_labels("metadata.labels", &metadata.labels);
-    parts.extend(leaks_in_labels("metadata.annotations", &metadata.annotations));
+    let mut parts = leaks_in_labels("metadata.labels", &metadata.labels, hub);
+    parts.extend(leaks_in_labels(
+        "metadata.annotations",
+        &metadata.annotations,
+        hub,
+    ));
     parts.extend(texts.into_iter().chain(properties).chain(conditions).flatten());
     no_leaks("profile", parts)
 }

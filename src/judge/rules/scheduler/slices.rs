@@ -107,11 +107,13 @@ fn is_undefined(key: &str) -> bool {
 }
 
 /// `placement-labels/reason-is-public`
-pub(crate) fn reason_is_public(slice: &PlacementDecision, _: &Hub) -> Answer {
-    let mut parts = leaks_in_labels("metadata.labels", &slice.metadata.labels);
+pub(crate) fn reason_is_public(slice: &PlacementDecision, hub: &Hub) -> Answer {
+    let metadata = &slice.metadata;
+    let mut parts = leaks_in_labels("metadata.labels", &metadata.labels, hub);
     parts.extend(leaks_in_labels(
         "metadata.annotations",
-        &slice.metadata.annotations,
+        &metadata.annotations,
+        hub,
     ));
     parts.push(("schedulerName".to_owned(), leaks_in_text(slice.scheduler())));
     parts.extend(slice.clusters().iter().enumerate().map(|(place, decision)| {
