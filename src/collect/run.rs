@@ -1,5 +1,6 @@
 //! A run: the road from a plan to evidence.
 
+pub(crate) mod context;
 mod other_evidence;
 pub(crate) mod plan;
 mod settle;
@@ -18,6 +19,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::{
+    context::RunContext,
     plan::{Plan, header},
     settle::follow,
     window::{AllWatches, Watches},
@@ -25,7 +27,7 @@ use self::{
 use crate::{
     clock::Clock,
     connect::{Connection, Failure},
-    driver::{RunContext, Touched},
+    driver::Touched,
     hub::{
         CollectError, NO_CLAIM, NO_DRY_RUN, NO_NAMESPACES, NO_SECRETS, Permissions, may_read_namespaces,
         places, probe, secret_places, target,

@@ -20,6 +20,7 @@ mod named;
 mod objects;
 /// What was asked for, when and by whom, and what of it is missing.
 mod observation {
+    pub(crate) mod about;
     pub(crate) mod gaps;
     pub(crate) mod header;
     pub(crate) mod reason;
@@ -52,7 +53,7 @@ mod seen {
 pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
 pub use objects::*;
-pub use observation::{gaps::*, header::*, reason::*};
+pub use observation::{about::*, gaps::*, header::*, reason::*};
 pub use read::{files::*, input::*, lenient, user_file};
 pub use secrets::{digest::*, leak, redact, secret::*};
 pub use seen::{consumer::*, crd, driver::*, member::*, request::*, testbed::*};

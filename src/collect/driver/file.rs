@@ -18,7 +18,7 @@ use serde::{
 };
 
 use super::{
-    ConsumerFile, MOST_MEMBERS, Member, PATIENCE, Scale,
+    ConsumerFile, HookMember, MOST_MEMBERS, PATIENCE, Scale,
     hooks::{PREFIX, UNDONE_BY},
 };
 use crate::{
@@ -51,7 +51,7 @@ pub struct DriverFile {
     /// Whether the run offers fake members; `false` if `join` makes the members.
     stand_ins: Option<bool>,
     /// The implementer's own members.
-    pub members: Vec<Member>,
+    pub members: Vec<HookMember>,
     /// The version that the hook `upgrade` brings.
     pub upgrade_to: Option<String>,
     /// A namespace that the run creates, and deletes with a member's profile in it. It must not exist before.
@@ -226,7 +226,7 @@ impl DriverFile {
 
     fn check_members(&self) -> Result<(), String> {
         let mut names = BTreeSet::new();
-        for Member { name, kubeconfig, .. } in &self.members {
+        for HookMember { name, kubeconfig, .. } in &self.members {
             if name.is_empty() || name.contains('\0') || !names.insert(name) {
                 return Err(format!("members: `{name}` is not a valid name, or is repeated"));
             }

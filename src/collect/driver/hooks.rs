@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tokio::process::Command;
 use tokio_util::sync::CancellationToken;
 
-use super::{DriverFile, Member, create_private_file};
+use super::{DriverFile, HookMember, create_private_file};
 use crate::{
     connect::{HubAccess, credentials_in},
     subprocess::{End, Sink, Subprocess, Subprocesses, Tail, with_last_words},
@@ -41,7 +41,7 @@ pub struct Call<'a> {
     /// The action.
     pub action: DriverAction,
     /// The member; none for the whole implementation.
-    pub member: Option<&'a Member>,
+    pub member: Option<&'a HookMember>,
     /// The content of the member's kubeconfig, if it is a fake member.
     pub kubeconfig: Option<&'a str>,
     /// The profile of that member, if it is known.
@@ -149,9 +149,14 @@ impl Called {
 
 /// Calls a hook that undoes an earlier one: for the member or the placement of that name, or for the whole implementation.
 /// `own` are the implementer's own members.
-pub(super) async fn call_undo(hooks: &dyn Hooks, own: &[Member], action: DriverAction, name: &str) -> Called {
+pub(super) async fn call_undo(
+    hooks: &dyn Hooks,
+    own: &[HookMember],
+    action: DriverAction,
+    name: &str,
+) -> Called {
     let own = own.iter().find(|own| own.name == name).cloned();
-    let member = own.unwrap_or_else(|| Member::named(name.to_owned()));
+    let member = own.unwrap_or_else(|| HookMember::named(name.to_owned()));
     let placement = PlacementRequest {
         name: name.to_owned(),
         ..PlacementRequest::default()
@@ -224,7 +229,7 @@ impl Commands {
         let member = match (call.member, call.kubeconfig) {
             (Some(member), Some(text)) => Some(self.keep(&member.name, text)?),
             (
-                Some(Member {
+                Some(HookMember {
                     kubeconfig: Some(path),
                     ..
                 }),

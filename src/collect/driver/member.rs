@@ -12,11 +12,12 @@ use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
 use super::{
-    Call, Called, FIELD_MANAGER, Member, OfferError, Offered, RunContext, STOPPED, Session, Traits,
-    UndoEntry, late_deadline, session::fail,
+    Call, Called, FIELD_MANAGER, HookMember, OfferError, Offered, STOPPED, Session, Traits, UndoEntry,
+    late_deadline, session::fail,
 };
 use crate::{
     hub::{Wish, secret_places, secrets_path},
+    run::context::RunContext,
     watch::{METADATA, Record, list_with},
 };
 
@@ -24,7 +25,7 @@ const SECRETS_TICK: Duration = Duration::from_secs(5);
 
 pub(super) struct ScenarioMember {
     scenario: Scenario,
-    member: Member,
+    member: HookMember,
     /// The content of its kubeconfig, if it is a fake member.
     kubeconfig: Option<String>,
     fake: Option<Box<dyn Offered>>,
@@ -40,7 +41,7 @@ pub(super) struct ScenarioMember {
 }
 
 impl ScenarioMember {
-    async fn of(session: &Session<'_>, scenario: Scenario, member: Member) -> Result<Self, OfferError> {
+    async fn of(session: &Session<'_>, scenario: Scenario, member: HookMember) -> Result<Self, OfferError> {
         let fake = match &session.plan.offer {
             Some(offer) => Some(offer.offer(&member.name).await?),
             None => None,
@@ -63,7 +64,7 @@ impl ScenarioMember {
     }
 
     /// Prepares members for a scenario. A member that cannot be offered gets a skipped step.
-    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<Member>) -> Vec<Self> {
+    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<HookMember>) -> Vec<Self> {
         let mut members = Vec::new();
         for own in own {
             match Self::of(session, scenario, own.clone()).await {

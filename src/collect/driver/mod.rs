@@ -58,7 +58,6 @@ pub use self::{
 pub(super) use self::{
     journal::UndoEntry,
     scenario::drive,
-    session::RunContext,
     writes::{FIELD_MANAGER, Writes, list_labelled},
 };
 use crate::{
@@ -90,11 +89,10 @@ pub struct DriverPlan {
     pub journal: Arc<Journal>,
 }
 
-/// A member: of a scenario, or of the implementer's own.
+/// A member that hooks act on. The driver file lists those of the implementer's own.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(rename = "OwnMember", description = "A member of the implementer's own.")]
-pub struct Member {
+pub struct HookMember {
     /// Its name.
     pub name: String,
     /// The file of its kubeconfig, relative to the driver file.
@@ -106,7 +104,7 @@ pub struct Member {
     pub profile: Option<ObjectKey>,
 }
 
-impl Member {
+impl HookMember {
     /// A member of which only the name is known.
     pub fn named(name: String) -> Self {
         Self {

@@ -6,7 +6,7 @@ use evidence::runs::member_name;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::{DriverPlan, Member};
+use super::{DriverPlan, HookMember};
 
 /// The members that scenarios can take: unlimited if the run names them, shared if they are the implementer's own.
 pub(super) struct MemberPool {
@@ -20,7 +20,7 @@ pub(super) struct MemberPool {
 
 struct OwnMembers {
     /// Members that no scenario has. The last is taken first.
-    free: Vec<Member>,
+    free: Vec<HookMember>,
     /// Number of members that have not failed to leave.
     usable: usize,
 }
@@ -41,9 +41,9 @@ impl MemberPool {
     }
 
     /// Takes that many members together, once they are free. The error says why that is impossible.
-    pub async fn take(&self, count: usize) -> Result<Vec<Member>, String> {
+    pub async fn take(&self, count: usize) -> Result<Vec<HookMember>, String> {
         let Some(own) = &self.own else {
-            return Ok((0..count).map(|_| Member::named(self.name())).collect());
+            return Ok((0..count).map(|_| HookMember::named(self.name())).collect());
         };
         loop {
             let changed = self.changed.notified();
@@ -55,15 +55,15 @@ impl MemberPool {
     }
 
     /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
-    pub fn similar(&self) -> Vec<Member> {
+    pub fn similar(&self) -> Vec<HookMember> {
         if self.own.is_some() {
             return Vec::new();
         }
         let name = self.name();
-        [name.clone(), format!("{name}-b")].map(Member::named).into()
+        [name.clone(), format!("{name}-b")].map(HookMember::named).into()
     }
 
-    pub fn give_back(&self, member: Member) {
+    pub fn give_back(&self, member: HookMember) {
         if let Some(own) = &self.own {
             own.lock().free.push(member);
             self.changed.notify_waiters();
@@ -86,7 +86,7 @@ impl MemberPool {
 
 impl OwnMembers {
     /// Takes that many members if they are free. Returns an error if there are too few usable ones.
-    fn take(&mut self, count: usize) -> Option<Result<Vec<Member>, String>> {
+    fn take(&mut self, count: usize) -> Option<Result<Vec<HookMember>, String>> {
         if self.usable < count {
             let usable = self.usable;
             return Some(Err(format!(

@@ -24,11 +24,11 @@ use self::{
     table::{Actors, FEW, Line, Order, SCENARIOS, ScenarioSpec},
 };
 use super::{
-    DriverPlan, Member, RunContext, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
+    DriverPlan, HookMember, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
     actions::{ActionSpec, Reaction, Requirement, Shown},
     is_healthy, is_selectable, late_deadline,
 };
-use crate::{clock::later, watch::timeline};
+use crate::{clock::later, run::context::RunContext, watch::timeline};
 
 const NO_PROFILE: &str = "no profile of the member was found";
 const NO_ACTOR: &str = "the table gives each scenario the actors of its steps";
@@ -160,7 +160,7 @@ impl DriverScenario<'_, '_> {
         }
     }
 
-    async fn offer(&self, own: Vec<Member>) -> Vec<ScenarioMember> {
+    async fn offer(&self, own: Vec<HookMember>) -> Vec<ScenarioMember> {
         ScenarioMember::take(self.session, self.spec.scenario, own).await
     }
 

@@ -8,23 +8,21 @@ use std::{
 };
 
 use evidence::{
-    Claim, Driver, DriverAction, DriverStep, ObjectRef, Reason, Scenario, Scope, StepOutcome, Tracked,
+    Driver, DriverAction, DriverStep, ObjectRef, Reason, Scenario, StepOutcome, Tracked,
     api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
 };
 use jiff::Timestamp;
 use parking_lot::{Mutex, MutexGuard};
-use tokio::{select, sync::Semaphore, time::sleep};
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Call, Called, DriverPlan, MemberPool, ScenarioMember, Touched, UndoEntry, Writes, call_undo,
-    capabilities, kind_of, undoes,
+    Call, Called, DriverPlan, MemberPool, ScenarioMember, UndoEntry, Writes, call_undo, capabilities,
+    kind_of, undoes,
 };
 use crate::{
-    clock::{Clock, later},
-    connect::TimedClient,
-    hub::{Permissions, Target, Wish},
-    progress::Progress,
+    clock::later,
+    run::context::RunContext,
     watch::{Record, timeline},
 };
 
@@ -34,45 +32,6 @@ const TICK: Duration = Duration::from_millis(250);
 const SETTLE: u32 = 60;
 /// How long the watch may take to bring what the run itself has written.
 const DELIVERY: Duration = Duration::from_secs(10);
-
-/// What a run has and may do.
-pub(crate) struct RunContext<'a> {
-    pub client: TimedClient,
-    pub clock: Clock,
-    pub progress: &'a dyn Progress,
-    pub claim: &'a Claim,
-    pub scope: &'a Scope,
-    pub secrets: &'a Wish,
-    pub target: Target,
-    pub permissions: Permissions,
-    /// What the run has written to.
-    pub touched: Touched,
-    /// Cancelled when the run should end early.
-    pub stop: CancellationToken,
-}
-
-impl RunContext<'_> {
-    pub fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-
-    /// The moment that much later.
-    pub fn after(&self, duration: Duration) -> Timestamp {
-        later(self.now(), duration)
-    }
-
-    pub fn is_stopped(&self) -> bool {
-        self.stop.is_cancelled()
-    }
-
-    /// Waits for that long, or until the run is stopped.
-    pub async fn pause(&self, duration: Duration) {
-        select! {
-            () = self.stop.cancelled() => {}
-            () = sleep(duration) => {}
-        }
-    }
-}
 
 pub(super) struct Session<'a> {
     pub context: &'a RunContext<'a>,

@@ -5,10 +5,9 @@ use evidence::{Asked, Kind, api::ObjectKind};
 use futures::try_join;
 use tokio::{select, sync::watch};
 
-use super::{ATTEMPTS, Run, Unfinished};
+use super::{ATTEMPTS, Run, Unfinished, context::RunContext};
 use crate::{
     connect::{Failure, retry},
-    driver::RunContext,
     hub::{CollectError, NO_SECRETS, Wish, listed, places, probe},
     members::{MemberPoll, endpoints},
 };

@@ -19,7 +19,8 @@ use super::{
 };
 use crate::{
     clock::later,
-    driver::{Call, Called, Member, RunContext, Writes},
+    driver::{Call, Called, HookMember, Writes},
+    run::context::RunContext,
 };
 
 pub(super) const TICK: Duration = Duration::from_millis(250);
@@ -300,7 +301,7 @@ impl<'a> Player<'a> {
         if !self.is_running() || !self.has_hook(DriverAction::Work) {
             return;
         }
-        let member = Member::named(profile.object().name);
+        let member = HookMember::named(profile.object().name);
         let call = Call {
             member: Some(&member),
             profile: Some(profile.key()),

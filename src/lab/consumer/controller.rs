@@ -40,7 +40,7 @@ pub(super) struct Controller {
     /// Its decision, if it reads one.
     placements: Option<Placements>,
     connector: Connector,
-    members: BTreeMap<String, Member>,
+    members: BTreeMap<String, KnownMember>,
     /// Profiles that it once passed over, for a fault.
     passed_over: BTreeSet<String>,
     log: Lines,
@@ -54,7 +54,7 @@ pub(super) struct Controller {
 }
 
 /// A member on which it acts.
-struct Member {
+struct KnownMember {
     access: Access,
     /// The resourceVersion of the profile when it connected.
     version: String,
@@ -157,7 +157,7 @@ impl Controller {
             wanted.contains(key) || kept.contains_key(key) || keeps_deleted && !existing.contains(key)
         });
         for (key, access) in kept {
-            let member = || Member {
+            let member = || KnownMember {
                 access: access.clone(),
                 version: String::new(),
                 connection: None,
@@ -265,7 +265,7 @@ impl Controller {
         };
         self.log.write(format_args!("{key} is acted on"));
         let next_check = self.next_check();
-        let member = Member {
+        let member = KnownMember {
             access,
             version,
             connection,

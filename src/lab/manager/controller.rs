@@ -18,7 +18,7 @@ use super::{
     look::{health, inventory},
     members::{FLEET, GROWING},
     status::{difference, status},
-    world::{Action, LAG, Member, Secret, Step, World},
+    world::{Action, FleetMember, LAG, Secret, Step, World},
 };
 use crate::{
     client::{Hub, RequestError, Via, minutes, profile_resource},
@@ -216,7 +216,7 @@ impl Controller {
     /// Creates a member's profile, without its status.
     pub(super) async fn create(
         &self,
-        member: &Member,
+        member: &FleetMember,
         display_name: &str,
     ) -> Result<DynamicObject, RequestError> {
         let hub = self.acting_as(member.creator.as_deref());
@@ -225,7 +225,7 @@ impl Controller {
     }
 
     /// Observes a member of the fleet, and writes its status if that changed.
-    async fn observe(&self, member: &Member, there: &DynamicObject) -> Result<(), RequestError> {
+    async fn observe(&self, member: &FleetMember, there: &DynamicObject) -> Result<(), RequestError> {
         let now = self.clock.now();
         let health = health(&member.client, now).await;
         let inventory = inventory(&member.client).await;
@@ -253,7 +253,7 @@ impl Controller {
     }
 
     /// Deletes a member's Secrets and its profile, unless the profile is that of another manager.
-    pub(super) async fn delete(&mut self, member: &Member) -> Result<(), RequestError> {
+    pub(super) async fn delete(&mut self, member: &FleetMember) -> Result<(), RequestError> {
         // Credentials first: no Secret may name a missing profile.
         self.delete_secrets(member).await?;
         match self.hub.find(&member.target()).await? {
@@ -262,7 +262,7 @@ impl Controller {
         }
     }
 
-    pub(super) async fn delete_secrets(&mut self, member: &Member) -> Result<(), RequestError> {
+    pub(super) async fn delete_secrets(&mut self, member: &FleetMember) -> Result<(), RequestError> {
         let is_of_member = |secret: &Secret| secret.member == member.name;
         for secret in self.world.secrets.iter().filter(|secret| is_of_member(secret)) {
             self.hub.delete(&secret.target()).await?;

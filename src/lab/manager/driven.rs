@@ -14,7 +14,7 @@ use super::{
     look::{Health, Inventory, health, inventory, token},
     members::{CONSUMERS, FLEET, new_ca_data},
     status::{difference, status},
-    world::{Member, Secret},
+    world::{FleetMember, Secret},
 };
 use crate::client::{RequestError, Target, Via, rfc3339};
 
@@ -32,7 +32,7 @@ const REFILL: Duration = Duration::from_secs(30);
 
 /// A member that a run has join. Some faults affect only the first: one case is enough to detect them.
 pub(super) struct Driven {
-    pub(super) member: Member,
+    pub(super) member: FleetMember,
     since: Instant,
     /// True if it was the first one ever.
     is_first: bool,
@@ -62,7 +62,7 @@ struct Memory {
 
 impl Controller {
     pub(super) fn join(&mut self, name: &str, client: Client) {
-        let member = Member::new(name, client, new_ca_data(name));
+        let member = FleetMember::new(name, client, new_ca_data(name));
         let driven = Driven {
             since: Instant::now(),
             is_first: self.joined == 0,
@@ -124,7 +124,7 @@ impl Controller {
         }
     }
 
-    pub(super) fn driven_members(&self) -> Vec<Member> {
+    pub(super) fn driven_members(&self) -> Vec<FleetMember> {
         self.driven.values().map(|driven| driven.member.clone()).collect()
     }
 
@@ -141,7 +141,7 @@ impl Controller {
         }
         let now = Instant::now();
         let lingered = |driven: &Driven| driven.lingers.is_some_and(|until| until <= now);
-        let left: Vec<Member> = self
+        let left: Vec<FleetMember> = self
             .driven
             .values()
             .filter(|driven| lingered(driven))
@@ -184,7 +184,7 @@ impl Controller {
     }
 
     /// Corrects a member's profile.
-    async fn reconcile(&mut self, member: &Member) -> Result<(), RequestError> {
+    async fn reconcile(&mut self, member: &FleetMember) -> Result<(), RequestError> {
         let there = match self.mirror.get(&member.profile) {
             // Another manager has that name.
             Some(there) if !is_ours(there) => return Ok(()),
@@ -276,7 +276,7 @@ impl Controller {
 
     /// Gives each consumer its missing Secret for a member, with the token of a service account in that member. Returns
     /// whether all have one: a member that does not answer is asked again later.
-    async fn give_credentials(&mut self, member: &Member) -> Result<bool, RequestError> {
+    async fn give_credentials(&mut self, member: &FleetMember) -> Result<bool, RequestError> {
         for consumer in CONSUMERS {
             let target = Secret::new(member, consumer, "").target();
             if self.hub.find(&target).await?.is_some() {
@@ -333,7 +333,7 @@ impl Controller {
 }
 
 impl Memory {
-    fn new(member: &Member, writes: f64) -> Self {
+    fn new(member: &FleetMember, writes: f64) -> Self {
         Self {
             health: Health::Silent,
             inventory: None,

@@ -18,7 +18,7 @@ use super::{
         UPGRADED,
     },
     status::property,
-    world::{Action, Member, Secret, Step, World, consumer_namespace},
+    world::{Action, FleetMember, Secret, Step, World, consumer_namespace},
 };
 use crate::{
     client::{Via, minutes, rfc3339},
@@ -277,7 +277,7 @@ impl World {
 
     /// Adds one more Secret for the first consumer, with credentials of its own and these labels. `namespace` is empty for
     /// the consumer's.
-    fn extra_secret(&mut self, member: &Member, namespace: &str, labels: &[(&str, &str)]) {
+    fn extra_secret(&mut self, member: &FleetMember, namespace: &str, labels: &[(&str, &str)]) {
         let mut secret = Secret::new(member, CONSUMERS[0], &new_token());
         secret.name = "lab-extra".to_owned();
         if !namespace.is_empty() {

@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use super::{
     look::{Health, Inventory},
     members::access_provider,
-    world::Member,
+    world::FleetMember,
 };
 use crate::client::rfc3339;
 
 /// The status that a member's profile should have, given its present state `there`. Unchanged parts keep their times, so
 /// that a correct status stays the same.
 pub(super) fn status(
-    member: &Member,
+    member: &FleetMember,
     known: Option<&Inventory>,
     health: &Health,
     there: &DynamicObject,
@@ -85,7 +85,7 @@ pub(super) fn property(name: &str, value: &str, now: Timestamp) -> Value {
     json!({"name": name, "value": value, "lastObservedTime": rfc3339(now)})
 }
 
-fn properties(member: &Member, known: Option<&Inventory>, now: Timestamp) -> Vec<Value> {
+fn properties(member: &FleetMember, known: Option<&Inventory>, now: Timestamp) -> Vec<Value> {
     let mut values: Vec<(&str, String)> = Vec::new();
     for (name, value) in known.into_iter().flat_map(|known| &known.properties) {
         values.push((name, value.clone()));

@@ -42,7 +42,7 @@ const BROKEN_CHECK: &str = "etcd";
 pub(super) struct World {
     pub namespaces: BTreeMap<String, Labels>,
     /// The members of the fleet, in the order in which their profiles are created.
-    pub fleet: Vec<Member>,
+    pub fleet: Vec<FleetMember>,
     pub secrets: Vec<Secret>,
     /// The members of the fleet by name.
     pub fake_members: BTreeMap<String, FakeMember>,
@@ -54,7 +54,7 @@ pub(super) struct World {
 
 /// A member, and the profile that the manager publishes of it.
 #[derive(Clone)]
-pub(super) struct Member {
+pub(super) struct FleetMember {
     /// Its name, by which steps refer to it. A fault may change the profile's own name.
     pub name: String,
     /// A client whose user may do everything.
@@ -227,7 +227,7 @@ impl World {
     }
 
     /// The member of that name.
-    pub(super) fn member(&mut self, name: &str) -> &mut Member {
+    pub(super) fn member(&mut self, name: &str) -> &mut FleetMember {
         let mut members = self.fleet.iter_mut();
         members
             .find(|member| member.name == name)
@@ -241,10 +241,10 @@ impl World {
         number: usize,
         manager: &str,
         clock: Clock,
-        change: impl FnOnce(&mut Member),
+        change: impl FnOnce(&mut FleetMember),
     ) {
         let fake_member = FakeMember::new(spec.name, clock, spec.state(number));
-        let mut member = Member {
+        let mut member = FleetMember {
             proxy: spec.proxy(),
             known_properties: spec.known_properties(number),
             namespace: spec.namespace.to_owned(),
@@ -252,7 +252,7 @@ impl World {
             labels: labels(spec.name, manager),
             manager: manager.to_owned(),
             writer: manager.to_owned(),
-            ..Member::new(
+            ..FleetMember::new(
                 spec.name,
                 fake_member.client_as(FakeMember::ADMIN, MANAGER),
                 ca_data(number).to_owned(),
@@ -273,7 +273,7 @@ impl World {
         namespace: &str,
         manager: &str,
         clock: Clock,
-        change: impl FnOnce(&mut Member),
+        change: impl FnOnce(&mut FleetMember),
     ) {
         let spec = MemberSpec {
             name,
@@ -338,7 +338,7 @@ impl World {
     }
 }
 
-impl Member {
+impl FleetMember {
     /// A member that a run has join.
     pub(super) fn new(name: &str, client: Client, ca_data: String) -> Self {
         Self {
@@ -382,7 +382,7 @@ impl Member {
 
 impl Secret {
     /// A consumer's Secret for a member, with this token.
-    pub(super) fn new(member: &Member, consumer: &str, token: &str) -> Self {
+    pub(super) fn new(member: &FleetMember, consumer: &str, token: &str) -> Self {
         let (namespace, name) = (&member.namespace, &member.profile);
         Self {
             namespace: consumer_namespace(consumer),

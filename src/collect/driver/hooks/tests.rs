@@ -39,7 +39,7 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
 
 impl World {
     async fn call(&self, action: DriverAction, stop: CancellationToken) -> Called {
-        let member = Member::named("conformance-r4n6d-01".to_owned());
+        let member = HookMember::named("conformance-r4n6d-01".to_owned());
         let call = Call {
             member: (action != DriverAction::Restart).then_some(&member),
             kubeconfig: Some("users: [{name: m, user: {token: CANARY-member}}]"),
@@ -102,9 +102,9 @@ async fn a_hook_shows_no_credential_from_a_file() {
     let world = world(&[("join", join), LEAVE], "1m");
     let path = world.folder.path().join("own.kubeconfig");
     fs::write(&path, "users: [{name: m, user: {token: CANARY-own-member}}]\n").expect("a kubeconfig");
-    let member = Member {
+    let member = HookMember {
         kubeconfig: Some(path),
-        ..Member::named("own".to_owned())
+        ..HookMember::named("own".to_owned())
     };
     let call = Call {
         member: Some(&member),

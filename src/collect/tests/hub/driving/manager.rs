@@ -194,7 +194,7 @@ impl ManagerHooks {
     }
 
     /// Notes what the hook `leave` got.
-    fn note_leave(&self, call: &Call<'_>, member: &driver::Member) {
+    fn note_leave(&self, call: &Call<'_>, member: &driver::HookMember) {
         let servers = self.servers.lock().expect("no panic");
         let server = servers.get(&member.name).and_then(Weak::upgrade);
         let kubeconfig = call.kubeconfig.is_some();
@@ -242,7 +242,7 @@ impl ManagerHooks {
         }
         let mut called = Called::done();
         if !self.habits.idle {
-            let member = driver::Member::named(self.other_name(name));
+            let member = driver::HookMember::named(self.other_name(name));
             let call = Call {
                 member: Some(&member),
                 ..call.clone()

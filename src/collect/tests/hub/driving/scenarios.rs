@@ -184,7 +184,7 @@ async fn with_own_members(world: &World, names: &[&str], habits: Habits) -> (Man
     let mut own = Vec::new();
     for name in names {
         manager.own(name).await;
-        own.push(driver::Member::named((*name).to_owned()));
+        own.push(driver::HookMember::named((*name).to_owned()));
     }
     let mut plan = driving(&manager);
     let driver = driver_of(&mut plan);
