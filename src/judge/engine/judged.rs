@@ -5,7 +5,7 @@ use evidence::{Requests, api::names::KIND};
 use serde::Serialize;
 
 use super::{
-    author::{Authors, creates, is_kubectl, owners, requests},
+    author::{Authors, creates, is_kubectl, owners, owns_part, recorded_entries, requests},
     prelude::*,
 };
 
@@ -356,18 +356,15 @@ fn writes_in_log<'h>(hub: &'h Hub) -> impl Iterator<Item = (&'h str, Creator<'h>
 /// The field managers that own the manager's name in a profile. They show no status write by the client that created it.
 fn owners_of_manager_names<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
     let (mut creators, mut known) = (Vec::new(), HashSet::default());
-    for profile in hub
-        .evidence
-        .inventory()
-        .filter(|profile| !profile.manager().is_empty())
-    {
-        for name in owners(profile, MANAGER)
-            .into_iter()
-            .filter(|name| !name.is_empty())
-        {
-            if !known.insert((profile.manager(), name)) {
+    let profiles = hub.evidence.inventory();
+    for profile in profiles.filter(|profile| !profile.manager().is_empty()) {
+        for entry in recorded_entries(profile).filter(|entry| !entry.manager.is_empty()) {
+            let name = &*entry.manager;
+            // Nearly all profiles have the same field managers.
+            if known.contains(&(profile.manager(), name)) || !owns_part(entry, MANAGER) {
                 continue;
             }
+            known.insert((profile.manager(), name));
             let creator = Creator {
                 // It has a field manager for each of its subcommands.
                 name: if is_kubectl(name) { "kubectl" } else { name },

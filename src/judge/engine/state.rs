@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, EvaluateObjects, Hub, Judged,
-    judged::{JudgedObject, key, profiles_of_others},
+    judged::{JudgedObject, profiles_of_others},
     violation::Violations,
 };
 use crate::{
@@ -140,8 +140,12 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
 
     /// Whether it was wrong after the window, where a change of the window may be reported.
     fn is_wrong_later(&mut self, object: &JudgedObject<'e, T>) -> bool {
-        let (namespace, name) = key(object.histories[0]);
-        let later = self.hub.evidence.later_of::<T>(namespace, name);
+        let evidence = self.hub.evidence;
+        if T::later(&evidence.later).is_empty() {
+            return false;
+        }
+        let (namespace, name) = object.name();
+        let later = evidence.later_of::<T>(namespace, name);
         let mut versions = later.iter().flat_map(|history| object.judged_versions(history));
         versions.any(|version| self.of(version).is_wrong())
     }

@@ -16,7 +16,7 @@ pub use self::sources::{HistoryWriters, WriterList, WriterNames, writers};
 pub(crate) use self::sources::{ProgramFields, is_part_of};
 pub(in crate::engine) use self::{
     names::is_kubectl,
-    sources::{creates, is_touched, owners, requests},
+    sources::{creates, is_touched, owners, owns_part, recorded_entries, requests},
 };
 use self::{
     names::{ImplementationNames, WriterName},

@@ -209,9 +209,15 @@ pub(super) fn is_partly_removed<T: Tracked>(before: &T, after: &T, field: &str) 
 
 /// The entries with that field, a part of it, or a field that contains it.
 pub(super) fn owning_entries<'e, T: Tracked>(object: &'e T, field: &str) -> impl Iterator<Item = &'e Writer> {
-    let is_owned = move |path: &str| is_part_of(field, path) || is_part_of(path, field);
-    let is_owner = move |entry: &&Writer| entry.owns.iter().any(|path| is_owned(path));
-    entries(object).iter().filter(is_owner)
+    entries(object)
+        .iter()
+        .filter(move |entry| owns_part(entry, field))
+}
+
+/// Whether an entry has that field, a part of it, or a field that contains it.
+pub(in crate::engine) fn owns_part(entry: &Writer, field: &str) -> bool {
+    let mut paths = entry.owns.iter();
+    paths.any(|path| is_part_of(field, path) || is_part_of(path, field))
 }
 
 pub(crate) fn is_part_of(path: &str, field: &str) -> bool {
@@ -221,6 +227,12 @@ pub(crate) fn is_part_of(path: &str, field: &str) -> bool {
 
 pub(super) fn entries<T: Tracked>(object: &T) -> &[Writer] {
     object.metadata().writers.as_deref().unwrap_or_default()
+}
+
+/// The entries of clients.
+pub(in crate::engine) fn recorded_entries<T: Tracked>(object: &T) -> impl Iterator<Item = &Writer> {
+    let entries = entries(object).iter();
+    entries.filter(|entry| is_recorded_manager(&entry.manager))
 }
 
 pub(super) fn field_managers<'e>(entries: impl IntoIterator<Item = &'e Writer>) -> BTreeSet<&'e str> {
@@ -299,15 +311,16 @@ fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, write
     let is_shared =
         |one: &Version<T>, next: &Version<T>| ptr::eq(entries(&one.object), entries(&next.object));
     let distinct = history.versions.chunk_by(is_shared);
-    for entry in distinct.flat_map(|versions| entries(&versions[0].object)) {
-        if is_recorded_manager(&entry.manager) {
-            let name = WriterName::field_manager(&entry.manager);
-            let mut owned: Vec<&str> = entry.owns.iter().map(|path| section(path)).collect();
-            owned.dedup();
-            sections.extend(owned.into_iter().map(|section| (name, section)));
-            let is_publisher = entry.owns.iter().any(|path| is_published(role, path));
-            writers.entry(name).or_default().publishes |= is_publisher;
+    for entry in distinct.flat_map(|versions| recorded_entries(&versions[0].object)) {
+        let name = WriterName::field_manager(&entry.manager);
+        // The paths are sorted.
+        let mut rest = &entry.owns[..];
+        while let Some(path) = rest.first() {
+            sections.insert((name, section(path)));
+            rest = &rest[rest.partition_point(|other| section(other) == section(path))..];
         }
+        let is_publisher = entry.owns.iter().any(|path| is_published(role, path));
+        writers.entry(name).or_default().publishes |= is_publisher;
     }
     for (name, section) in sections {
         let counts = &mut writers.entry(name).or_default().counts;
