@@ -1,6 +1,6 @@
 //! Mirrors the objects of a kind in a namespace: lists them once, then watches.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use futures::{FutureExt, StreamExt, stream::BoxStream};
 use kube::api::{ApiResource, DynamicObject, WatchEvent};
@@ -14,7 +14,7 @@ type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>
 pub(crate) struct Mirror {
     resource: ApiResource,
     namespace: String,
-    objects: BTreeMap<String, DynamicObject>,
+    objects: BTreeMap<String, Arc<DynamicObject>>,
     /// `None`: the objects must be listed.
     events: Option<Events>,
 }
@@ -43,7 +43,7 @@ impl Mirror {
         let (objects, version) = hub.list(&self.resource, &self.namespace).await?;
         let listed = objects
             .into_iter()
-            .filter_map(|object| Some((object.metadata.name.clone()?, object)));
+            .filter_map(|object| Some((object.metadata.name.clone()?, Arc::new(object))));
         self.objects = listed.collect();
         self.events = Some(hub.watch(&self.resource, &self.namespace, &version).await?);
         Ok(())
@@ -52,7 +52,7 @@ impl Mirror {
     /// Stores the answer to a write, before the watch reports it.
     pub(crate) fn put(&mut self, object: DynamicObject) {
         if let Some(name) = object.metadata.name.clone() {
-            self.objects.insert(name, object);
+            self.objects.insert(name, Arc::new(object));
         }
     }
 
@@ -83,11 +83,16 @@ impl Mirror {
 
     /// All objects, those of others too.
     pub(crate) fn all(&self) -> impl Iterator<Item = &DynamicObject> {
-        self.objects.values()
+        self.objects.values().map(Arc::as_ref)
+    }
+
+    /// All objects, to keep while the mirror changes.
+    pub(crate) fn shared(&self) -> impl Iterator<Item = Arc<DynamicObject>> {
+        self.objects.values().cloned()
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&DynamicObject> {
-        self.objects.get(name)
+        self.objects.get(name).map(Arc::as_ref)
     }
 
     fn take(&mut self, event: WatchEvent<DynamicObject>) {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -111,7 +112,7 @@ impl Controller {
 
     async fn round(&mut self) -> Result<(), RequestError> {
         let mut profiles = self.read().await?;
-        let unselected: Vec<DynamicObject> = self.unselected.all().cloned().collect();
+        let unselected: Vec<Arc<DynamicObject>> = self.unselected.shared().collect();
         if self.world.has("consumer-scope/selection-kept") {
             profiles.extend(unselected.iter().cloned());
         }
@@ -139,15 +140,15 @@ impl Controller {
     }
 
     /// The profiles of its namespaces.
-    async fn read(&mut self) -> Result<Vec<DynamicObject>, RequestError> {
+    async fn read(&mut self) -> Result<Vec<Arc<DynamicObject>>, RequestError> {
         for mirror in self.profiles.values_mut().chain([&mut self.unselected]) {
             mirror.refresh(&self.hub).await?;
         }
-        Ok(self.profiles.values().flat_map(Mirror::all).cloned().collect())
+        Ok(self.profiles.values().flat_map(Mirror::shared).collect())
     }
 
     /// Drops the members of profiles on which it no longer acts.
-    fn forget_members(&mut self, profiles: &[DynamicObject], acted_on: &[&DynamicObject]) {
+    fn forget_members(&mut self, profiles: &[Arc<DynamicObject>], acted_on: &[&DynamicObject]) {
         let wanted: BTreeSet<String> = acted_on.iter().map(|profile| key(profile, &self.world)).collect();
         let existing: BTreeSet<String> = profiles.iter().map(|profile| key(profile, &self.world)).collect();
         let keeps_deleted = self.world.has("consumer-change/profile-gone");
@@ -170,8 +171,8 @@ impl Controller {
     /// Reports each profile that it passes over, with the other profiles of the member, once.
     async fn warn(
         &mut self,
-        profiles: &[DynamicObject],
-        unselected: &[DynamicObject],
+        profiles: &[Arc<DynamicObject>],
+        unselected: &[Arc<DynamicObject>],
         acted_on: &[&DynamicObject],
     ) -> Result<(), RequestError> {
         if self.world.habits.acts_on_duplicates || self.world.has("consumer-identity/warning-surfaced") {
@@ -179,7 +180,7 @@ impl Controller {
         }
         for profile in profiles {
             let same = of_one_member(profile, profiles, unselected, &self.world);
-            if same.len() < 2 || acted_on.iter().any(|one| std::ptr::eq(*one, profile)) {
+            if same.len() < 2 || acted_on.iter().any(|one| std::ptr::eq(*one, &**profile)) {
                 continue;
             }
             let names: Vec<String> = same.iter().map(|other| key(other, &self.world)).collect();
@@ -202,11 +203,11 @@ impl Controller {
 
     async fn set_finalizers(
         &mut self,
-        profiles: &[DynamicObject],
+        profiles: &[Arc<DynamicObject>],
         acted_on: &[&DynamicObject],
     ) -> Result<(), RequestError> {
         for profile in profiles {
-            let is_acted_on = acted_on.iter().any(|one| std::ptr::eq(*one, profile));
+            let is_acted_on = acted_on.iter().any(|one| std::ptr::eq(*one, &**profile));
             if let Some(finalizers) = wanted_finalizers(profile, is_acted_on, &self.world) {
                 self.patch_finalizers(profile, &finalizers).await?;
             }

@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    sync::Arc,
     time::Duration,
 };
 
@@ -43,7 +44,7 @@ impl Placements {
         &mut self,
         hub: &Hub,
         world: &World,
-        profiles: &mut Vec<DynamicObject>,
+        profiles: &mut Vec<Arc<DynamicObject>>,
     ) -> Result<(), RequestError> {
         for mirror in self.slices.values_mut() {
             mirror.refresh(hub).await?;

@@ -1,6 +1,6 @@
 //! Which profiles the consumer acts on, and its finalizer on them.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MEMBER_ID};
 use kube::api::DynamicObject;
@@ -52,15 +52,15 @@ pub(super) fn key(profile: &DynamicObject, world: &World) -> String {
 
 /// The profiles that it acts on. `passed_over` are the keys of those that it once passed over.
 pub(super) fn acted_on<'p>(
-    profiles: &'p [DynamicObject],
-    unselected: &'p [DynamicObject],
+    profiles: &'p [Arc<DynamicObject>],
+    unselected: &'p [Arc<DynamicObject>],
     world: &World,
     passed_over: &mut BTreeSet<String>,
 ) -> Vec<&'p DynamicObject> {
     let is_first = |profile: &&DynamicObject| {
         world.habits.acts_on_duplicates || is_first_of_its_member(profile, profiles, unselected, world)
     };
-    let (first, others): (Vec<_>, Vec<_>) = profiles.iter().partition(is_first);
+    let (first, others): (Vec<_>, Vec<_>) = profiles.iter().map(Arc::as_ref).partition(is_first);
     passed_over.extend(others.into_iter().map(|profile| key(profile, world)));
     let is_left_out = |profile: &DynamicObject| {
         profile.metadata.deletion_timestamp.is_some()
@@ -84,8 +84,8 @@ pub(super) fn acted_on<'p>(
 /// Whether a profile is the only oldest one of its member in its namespace (KEP-4322).
 fn is_first_of_its_member(
     profile: &DynamicObject,
-    profiles: &[DynamicObject],
-    unselected: &[DynamicObject],
+    profiles: &[Arc<DynamicObject>],
+    unselected: &[Arc<DynamicObject>],
     world: &World,
 ) -> bool {
     let same = of_one_member(profile, profiles, unselected, world);
@@ -106,8 +106,8 @@ fn is_first_of_its_member(
 /// The profiles with the same member id among which the consumer chooses, this one included.
 pub(super) fn of_one_member<'p>(
     profile: &'p DynamicObject,
-    profiles: &'p [DynamicObject],
-    unselected: &'p [DynamicObject],
+    profiles: &'p [Arc<DynamicObject>],
+    unselected: &'p [Arc<DynamicObject>],
     world: &World,
 ) -> Vec<&'p DynamicObject> {
     let id = |profile: &DynamicObject| {
@@ -122,6 +122,7 @@ pub(super) fn of_one_member<'p>(
     profiles
         .iter()
         .chain(others)
+        .map(Arc::as_ref)
         .filter(|other| id(other).as_ref() == Some(&own))
         .filter(|other| is_everywhere || other.metadata.namespace == profile.metadata.namespace)
         .collect()

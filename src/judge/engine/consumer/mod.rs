@@ -40,8 +40,16 @@ pub(crate) struct ConsumerRun<'e> {
     pub(crate) settle: Result<Micros, Reason>,
     /// What the consumer did, in order of time.
     acts: Vec<Act<'e>>,
-    /// The published versions of profiles, each with the time in which the consumer may know it as the last one.
-    versions: Vec<(&'e ClusterProfile, RangeInclusive<Micros>)>,
+    /// The published versions of profiles.
+    versions: Vec<PublishedVersion<'e>>,
+}
+
+struct PublishedVersion<'e> {
+    profile: &'e ClusterProfile,
+    /// The entries of the providers that the consumer has a plugin for.
+    entries: Vec<&'e AccessProvider>,
+    /// When the consumer may know it as the last version.
+    last: RangeInclusive<Micros>,
 }
 
 impl<'e> ConsumerRun<'e> {
@@ -66,7 +74,7 @@ impl<'e> ConsumerRun<'e> {
         if publications > MOST_PUBLICATIONS || calls > MOST_CALLS {
             return Err("the testbed in the evidence exceeds the limits of a run".into());
         }
-        run.versions = published_versions(&testbed.published).collect();
+        run.versions = published_versions(&testbed.published, &run.consumer).collect();
         let has_called = run.calls().next().is_some();
         run.consumer.outputs_only &= !has_called;
         Ok(run)
@@ -103,8 +111,8 @@ impl<'e> ConsumerRun<'e> {
     /// The published object of that name.
     pub(crate) fn profile_ref(&self, profile: &ObjectKey) -> ObjectRef {
         let mut versions = self.versions.iter().rev();
-        match versions.find(|(version, _)| ObjectKey::of(*version) == *profile) {
-            Some((version, _)) => ObjectRef::from(*version),
+        match versions.find(|version| ObjectKey::of(version.profile) == *profile) {
+            Some(version) => ObjectRef::from(version.profile),
             None => object_named(names::KIND, (&profile.namespace, &profile.name)),
         }
     }
@@ -117,20 +125,15 @@ impl<'e> ConsumerRun<'e> {
         let stops = self.pauses().filter(|pause| overlap(pause, &recent));
         let knew = stops.map(|pause| *pause.start()).chain([at]).min().unwrap_or(at);
         let read = knew.saturating_sub(settle)..=at;
-        let versions = self.versions.iter().filter(move |(_, last)| overlap(last, &read));
-        versions.flat_map(|(profile, _)| self.known(profile).map(move |entry| (*profile, entry)))
+        let versions = self.versions.iter();
+        let versions = versions.filter(move |version| overlap(&version.last, &read));
+        versions.flat_map(|version| version.entries.iter().map(|entry| (version.profile, *entry)))
     }
 
     /// The entries of known providers in all published profiles.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &'e AccessProvider> {
-        self.versions.iter().flat_map(|(profile, _)| self.known(profile))
-    }
-
-    /// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.
-    fn known<'p>(&self, profile: &'p ClusterProfile) -> impl Iterator<Item = &'p AccessProvider> {
-        let mut names = BTreeSet::new();
-        let entries = profile.access().filter(move |entry| names.insert(&*entry.name));
-        entries.filter(|entry| self.consumer.providers.contains(&*entry.name))
+        let entries = self.versions.iter().flat_map(|version| &version.entries);
+        entries.copied()
     }
 
     /// Checks that the logs lack nothing that happened in a period.
@@ -261,9 +264,10 @@ fn overlap(one: &RangeInclusive<Micros>, other: &RangeInclusive<Micros>) -> bool
     one.start() <= other.end() && other.start() <= one.end()
 }
 
-fn published_versions(
-    published: &[Publication],
-) -> impl Iterator<Item = (&ClusterProfile, RangeInclusive<Micros>)> {
+fn published_versions<'e>(
+    published: &'e [Publication],
+    consumer: &ConsumerSpec,
+) -> impl Iterator<Item = PublishedVersion<'e>> {
     published.iter().enumerate().filter_map(|(place, publication)| {
         let Published::Profile(profile) = &publication.state else {
             return None;
@@ -272,6 +276,18 @@ fn published_versions(
         let next = later
             .find(|next| next.object == publication.object && !matches!(next.state, Published::Slice(_)));
         let replaced = next.map_or(Micros::MAX, |next| micros(next.answered));
-        Some((&**profile, micros(publication.sent)..=replaced))
+        Some(PublishedVersion {
+            profile,
+            entries: known_entries(profile, consumer),
+            last: micros(publication.sent)..=replaced,
+        })
     })
+}
+
+/// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.
+fn known_entries<'p>(profile: &'p ClusterProfile, consumer: &ConsumerSpec) -> Vec<&'p AccessProvider> {
+    let mut names = BTreeSet::new();
+    let entries = profile.access().filter(|entry| names.insert(&*entry.name));
+    let known = entries.filter(|entry| consumer.providers.contains(&*entry.name));
+    known.collect()
 }
