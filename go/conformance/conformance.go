@@ -1,3 +1,16 @@
+// Package conformance judges a ClusterProfile hub in a Go test, with the clusterprofile-conformance suite.
+//
+// A test of a cluster manager needs one call once its envtest hub and its manager run:
+//
+//	func TestConformance(t *testing.T) {
+//		conformance.Run(t, cfg, conformance.Options{Observe: 3 * time.Minute})
+//	}
+//
+// Each rule of the suite becomes a subtest: a broken rule fails it, and a rule that could not be judged skips it with the
+// reason. [Judge] does the same without a *testing.T, for Ginkgo and for programs.
+//
+// A run writes report.json, report.html, report.yaml (to submit) and evidence.jsonl.zst (to judge again). They are the
+// test's artifacts: `go test -artifacts` keeps them.
 package conformance
 
 import (
@@ -82,14 +95,12 @@ func Run(t *testing.T, cfg *rest.Config, options Options) *Report {
 		t.Run(verdict.Rule, func(t *testing.T) {
 			t.Helper()
 			switch verdict.Outcome {
-			case Fail:
-				t.Error(verdict.String())
 			case Pass, Warn:
 				t.Log(verdict.String())
 			case Waived, Inconclusive, NotApplicable, Skipped:
 				t.Skip(verdict.String())
 			default:
-				t.Errorf("%s: unknown verdict %q", verdict.Rule, verdict.Outcome)
+				t.Error(verdict.String())
 			}
 		})
 	}
@@ -144,22 +155,16 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	if options.Observe != 0 {
 		arguments = append(arguments, "--observe="+max(options.Observe, 0).String())
 	}
-	code, stderr, err := start(ctx, binary, append(arguments, options.Args...), environment(hasProxy), options.Log)
-	failure := ""
-	// With the code of a conforming or violating hub the suite prints no error, but a credential plugin may.
-	if _, message, ok := strings.Cut("\n"+stderr, "\nerror: "); ok && code != 0 && code != 1 {
-		failure = strings.TrimSpace(message)
-		err = fmt.Errorf("%w: %s", err, failure)
-	}
+	code, printed, err := start(ctx, binary, append(arguments, options.Args...), environment(hasProxy), options.Log)
 	const inconclusive = 3
 	if code != 0 && code != 1 && code != inconclusive {
-		return nil, fmt.Errorf("the suite could not judge the hub: %w", err)
+		return nil, fmt.Errorf("the suite could not judge the hub: %w\n%s", err, printed)
 	}
-	content, readErr := os.ReadFile(filepath.Join(files, "report.json"))
-	if readErr != nil {
-		return nil, fmt.Errorf("the suite wrote no report: %w", errors.Join(err, readErr))
+	content, err := os.ReadFile(filepath.Join(files, "report.json"))
+	if err != nil {
+		return nil, fmt.Errorf("the suite wrote no report: %w\n%s", err, printed)
 	}
-	report := &Report{Folder: folder, failure: failure}
+	report := &Report{Folder: folder, printed: printed}
 	if err := json.Unmarshal(content, report); err != nil {
 		return nil, fmt.Errorf("failed to read the report: %w", err)
 	}
@@ -169,8 +174,8 @@ func Judge(ctx context.Context, cfg *rest.Config, options Options) (*Report, err
 	return report, nil
 }
 
-// start runs the suite until it ends, and returns its exit code (-1 if a signal killed it, or it did not start) and its
-// standard error. Before the deadline it asks the suite to stop.
+// start runs the suite until it ends, and returns its exit code (-1 if a signal killed it, or it did not start), and what it
+// printed: the verdicts, or an error. Before the deadline it asks the suite to stop.
 //
 // The error does not decide: after a request to stop, os/exec returns one for exit code 0 as well.
 func start(ctx context.Context, binary string, arguments, environment []string, log io.Writer) (int, string, error) {
@@ -180,9 +185,10 @@ func start(ctx context.Context, binary string, arguments, environment []string, 
 		defer cancel()
 		ctx = limited
 	}
-	var stderr strings.Builder
+	var stdout, stderr strings.Builder
 	command := exec.CommandContext(ctx, binary, arguments...)
 	command.Env = environment
+	command.Stdout = &stdout
 	command.Stderr = &stderr
 	if log != nil {
 		command.Stderr = io.MultiWriter(&stderr, log)
@@ -190,5 +196,6 @@ func start(ctx context.Context, binary string, arguments, environment []string, 
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = reserve - 3*time.Second
 	err := command.Run()
-	return command.ProcessState.ExitCode(), stderr.String(), err
+	_, failure, _ := strings.Cut("\n"+stderr.String(), "\nerror: ")
+	return command.ProcessState.ExitCode(), strings.TrimSpace(cmp.Or(stdout.String(), failure)), err
 }

@@ -25,6 +25,8 @@ const (
 	// Its exit code (-1: it is killed), and what it prints to standard error.
 	fakeExit   = "FAKE_SUITE_EXIT"
 	fakeStderr = "FAKE_SUITE_STDERR"
+	// What it prints to standard output.
+	fakeStdout = "FAKE_SUITE_STDOUT"
 	// Whether it runs until it is interrupted. Then its report is partial, unless this is "judging".
 	fakeWaits = "FAKE_SUITE_WAITS"
 	// Whether it writes no report.
@@ -77,6 +79,7 @@ func playSuite(arguments []string) int {
 		report["partial"] = os.Getenv(fakeWaits) != "judging"
 	}
 	fmt.Fprint(os.Stderr, os.Getenv(fakeStderr))
+	fmt.Print(os.Getenv(fakeStdout))
 	content, err = json.Marshal(report)
 	check(err)
 	if os.Getenv(fakeSilent) == "" {

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd/api"
 )
 
 // The variables from which the suite would take a proxy.
@@ -31,15 +30,6 @@ func environment(hasProxy bool) []string {
 // object is a JSON object.
 type object map[string]any
 
-// setFile sets data, or else the absolute path of a file.
-func (o object) setFile(name string, data []byte, path string) {
-	if len(data) > 0 {
-		o[name+"-data"] = data
-	} else if absolute, err := filepath.Abs(path); path != "" && err == nil {
-		o[name] = absolute
-	}
-}
-
 // isEmpty reports whether a value is left out of an object.
 func isEmpty(_ string, value any) bool { return reflect.ValueOf(value).IsZero() }
 
@@ -54,15 +44,18 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 		return "", false, errors.New("the suite's process cannot call Transport, WrapTransport, Dial or AuthProvider of the rest.Config: " +
 			"pass a copy (rest.CopyConfig) without them, whose credentials are in other fields")
 	}
+	cfg = rest.CopyConfig(cfg)
+	if err := rest.LoadTLSFiles(cfg); err != nil {
+		return "", false, fmt.Errorf("failed to read the certificates of the rest.Config: %w", err)
+	}
 	server, _, err := rest.DefaultServerUrlFor(cfg)
 	if err != nil {
 		return "", false, fmt.Errorf("failed to read rest.Config.Host %q: %w", cfg.Host, err)
 	}
 	cluster := object{
-		"server": server.String(), "tls-server-name": cfg.ServerName,
+		"server": server.String(), "tls-server-name": cfg.ServerName, "certificate-authority-data": cfg.CAData,
 		"insecure-skip-tls-verify": cfg.Insecure, "disable-compression": cfg.DisableCompression,
 	}
-	cluster.setFile("certificate-authority", cfg.CAData, cfg.CAFile)
 	// As client-go, which heeds NO_PROXY.
 	findProxy := cfg.Proxy
 	if findProxy == nil {
@@ -79,14 +72,14 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 		"username": cfg.Username, "password": cfg.Password,
 		"as": cfg.Impersonate.UserName, "as-uid": cfg.Impersonate.UID,
 		"as-groups": cfg.Impersonate.Groups, "as-user-extra": cfg.Impersonate.Extra,
+		"client-certificate-data": cfg.CertData, "client-key-data": cfg.KeyData, "token": cfg.BearerToken,
 	}
-	user.setFile("client-certificate", cfg.CertData, cfg.CertFile)
-	user.setFile("client-key", cfg.KeyData, cfg.KeyFile)
 	// As client-go, which prefers the file while it can be read. Without a token, the suite reports an unreadable file.
-	if _, err := os.ReadFile(cfg.BearerTokenFile); err == nil || cfg.BearerToken == "" {
-		user.setFile("tokenFile", nil, cfg.BearerTokenFile)
-	} else {
-		user["token"] = cfg.BearerToken
+	if _, err := os.ReadFile(cfg.BearerTokenFile); cfg.BearerTokenFile != "" && (err == nil || cfg.BearerToken == "") {
+		delete(user, "token")
+		if user["tokenFile"], err = filepath.Abs(cfg.BearerTokenFile); err != nil {
+			return "", false, err
+		}
 	}
 	if plugin := cfg.ExecProvider; plugin != nil {
 		command := plugin.Command
@@ -97,11 +90,14 @@ func writeKubeconfig(path string, cfg *rest.Config) (hubContext string, hasProxy
 			}
 		}
 		// A plugin may log in through a proxy that the hub does not need. Its own variables come last, and win.
-		env := plugin.Env
+		var env []any
 		for _, name := range proxyVariables {
 			if value := os.Getenv(name); value != "" {
-				env = append([]api.ExecEnvVar{{Name: name, Value: value}}, env...)
+				env = append(env, object{"name": name, "value": value})
 			}
+		}
+		for _, variable := range plugin.Env {
+			env = append(env, variable)
 		}
 		user["exec"] = object{
 			"apiVersion": plugin.APIVersion, "command": command, "args": plugin.Args, "env": env,

@@ -77,7 +77,7 @@ func TestAKubeconfigHasWhatTheConfigurationHas(t *testing.T) {
 				CAFile: filepath.Join(here, "ca.pem"), CertFile: filepath.Join(here, "cert.pem"), KeyFile: filepath.Join(folder, "key.pem"),
 			}},
 			rest.Config{Host: "https://h:1", TLSClientConfig: rest.TLSClientConfig{
-				CAFile: filepath.Join(folder, "ca.pem"), CertFile: filepath.Join(folder, "cert.pem"), KeyFile: filepath.Join(folder, "key.pem"),
+				CAData: []byte("from-file"), CertData: []byte("from-file"), KeyData: []byte("from-file"),
 			}},
 		},
 		{

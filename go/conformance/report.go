@@ -3,7 +3,9 @@ package conformance
 import (
 	"errors"
 	"fmt"
+	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -57,9 +59,8 @@ type Report struct {
 	Decision string `json:"decision"`
 	// Every rule of the edition.
 	Verdicts []Verdict `json:"verdicts"`
-	Waivers  []Waiver  `json:"waivers"`
-	// Why the suite has no evidence of the hub, for example that it has no ClusterProfile.
-	failure string `json:"-"`
+	// What the suite printed: the violations, the decision and its reasons; or why it has no evidence of the hub.
+	printed string
 }
 
 // Verdict is the verdict on one rule.
@@ -96,31 +97,24 @@ type Object struct {
 	Name      string `json:"name"`
 }
 
-// Waiver is the outcome of a waiver.
-type Waiver struct {
-	Rule string `json:"rule"`
-	// What is wrong with the waiver itself.
-	Complaint string `json:"complaint"`
-}
-
 // String returns kind, namespace and name.
 func (o Object) String() string {
-	return strings.TrimSpace(o.Kind + " " + strings.TrimPrefix(o.Namespace+"/"+o.Name, "/"))
+	return strings.TrimSpace(o.Kind + " " + path.Join(o.Namespace, o.Name))
 }
 
 // String describes the verdict with its findings and the remedy, in escaped lines.
 func (v *Verdict) String() string {
-	lines := []string{fmt.Sprintf("%s: [%s] %s", strings.ReplaceAll(v.Outcome, "-", " "), v.Level, escape(v.Title))}
+	text := fmt.Sprintf("%s: [%s] %s", strings.ReplaceAll(v.Outcome, "-", " "), v.Level, escape(v.Title))
 	add := func(name, value string) {
 		if value != "" {
-			lines = append(lines, fmt.Sprintf("%-10s%s", name, escape(value)))
+			text += fmt.Sprintf("\n%-10s%s", name, escape(value))
 		}
 	}
 	add("reason", v.Reason)
-	findings := append(v.Findings[:len(v.Findings):len(v.Findings)], v.Waived...)
+	findings := slices.Concat(v.Findings, v.Waived)
 	for place, finding := range findings {
 		if place == shownFindings {
-			lines = append(lines, fmt.Sprintf("… and %d more, in report.json", len(findings)-place))
+			text += fmt.Sprintf("\n… and %d more, in report.json", len(findings)-place)
 			break
 		}
 		add("finding", finding.Message)
@@ -133,7 +127,7 @@ func (v *Verdict) String() string {
 		add("remedy", v.Remedy)
 		add("explain", program+" explain "+v.Rule)
 	}
-	return strings.Join(lines, "\n")
+	return text
 }
 
 // The most findings of a rule to show; report.json has all of them.
@@ -144,37 +138,31 @@ func (r *Report) Failed() []Verdict {
 	return slices.DeleteFunc(slices.Clone(r.Verdicts), func(verdict Verdict) bool { return verdict.Outcome != Fail })
 }
 
-// Err returns nil if the hub conforms, and an error that lists the broken or inconclusive rules if it does not.
+// Err returns nil if the hub conforms, and an error with the suite's own words if it does not.
 func (r *Report) Err() error {
-	if r.Decision == NotConformant {
-		lines := []string{"not conformant with edition " + escape(r.Edition)}
-		for _, verdict := range r.Failed() {
-			lines = append(lines, verdict.Rule, verdict.String())
-		}
-		for _, waiver := range r.Waivers {
-			if waiver.Complaint != "" {
-				lines = append(lines, "waiver for "+escape(waiver.Rule)+": "+escape(waiver.Complaint))
-			}
-		}
-		return errors.New(strings.Join(lines, "\n"))
-	}
-	reason := "a MUST rule could not be judged, or none was"
 	switch {
-	case r.Partial:
-		reason = "the run was cut short"
-	case r.Decision == Conformant || r.Decision == NoViolation:
+	case r.Decision == NotConformant:
+		return errors.New(r.printed)
+	case r.Partial, r.Decision == Inconclusive:
+		return fmt.Errorf("%w: %s", ErrInconclusive, r.printed)
+	case r.Decision == Conformant, r.Decision == NoViolation:
 		return nil
-	case r.Decision != Inconclusive:
-		return fmt.Errorf("unknown decision %q", r.Decision)
 	}
-	if r.failure != "" {
-		// It is also the reason of each rule.
-		return fmt.Errorf("%w: %s: %s", ErrInconclusive, reason, r.failure)
+	return fmt.Errorf("unknown decision %q", r.Decision)
+}
+
+// The most characters to show of one text.
+const longest = 2000
+
+// escape makes one visible line of text from a hub. Anyone who can write a ClusterProfile controls its values: they
+// must not move a terminal's cursor, forge a line of the log, or give a command to a CI system.
+func escape(text string) string {
+	characters := []rune(text)
+	if len(characters) > longest {
+		text = string(characters[:longest]) + "…"
 	}
-	for _, verdict := range r.Verdicts {
-		if verdict.Outcome == Inconclusive && verdict.Level == "MUST" {
-			reason += fmt.Sprintf("\n%s: %s", verdict.Rule, escape(verdict.Reason))
-		}
-	}
-	return fmt.Errorf("%w: %s", ErrInconclusive, reason)
+	quoted := strconv.Quote(text)
+	text = strings.NewReplacer(`\"`, `"`, `\\`, `\`).Replace(quoted[1 : len(quoted)-1])
+	// Workflow runners act on `##[error]` and `##vso[…]` anywhere in a line.
+	return strings.ReplaceAll(text, "##", `#\x23`)
 }

@@ -106,7 +106,7 @@ func TestAnEmptyHubIsInconclusive(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = report.Err()
-	if !errors.Is(err, conformance.ErrInconclusive) || !strings.Contains(err.Error(), "or none was: the hub has no ClusterProfile") {
+	if !errors.Is(err, conformance.ErrInconclusive) || !strings.Contains(err.Error(), "inconclusive: the hub has no ClusterProfile") {
 		t.Errorf("expected an inconclusive report on an empty hub, got %v", err)
 	}
 }
