@@ -282,6 +282,32 @@ async fn valid_files_are_reported_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn members_that_do_not_answer_judge_no_rule() {
+    let (lab, ..) = ServedLab::with_manager().await;
+    let gone = kubeconfig("server: 'https://127.0.0.1:1'", "token: a-member-token");
+    lab.folder.write("gone.kubeconfig", gone);
+    let text = "fleet/lisbon: {kubeconfig: gone.kubeconfig}\nfleet/oslo: {kubeconfig: gone.kubeconfig}\n";
+    let members = lab.folder.write("members.yaml", text);
+    let without = lab.diagnosis(0, "conformance", "").await;
+    let diagnosis = lab
+        .diagnosis(0, "conformance", &format!("--members {members}"))
+        .await;
+    assert_eq!(diagnosis["rules"], without["rules"]);
+    let checks = diagnosis["checks"].as_array().expect("checks").iter();
+    let of_members = Vec::from_iter(checks.filter(|check| check["check"] == "evidence/members"));
+    assert!(
+        of_members.iter().all(|check| check["state"] == "warn"),
+        "{of_members:#?}"
+    );
+    let facts = Vec::from_iter(of_members.iter().filter_map(|check| check["fact"].as_str()));
+    let leaves = format!("which leaves {} MUST", without["gains"][0]["must"]);
+    assert_contains(
+        &facts.join("\n"),
+        &["0 of 2 members answer", &leaves, "fleet/oslo"],
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn doctor_reads_the_configuration_of_the_run() {
     let (lab, ..) = ServedLab::with_manager().await;
     // The format is for a run alone.

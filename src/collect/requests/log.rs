@@ -48,7 +48,7 @@ pub enum RequestsError {
     },
     /// The log has no event.
     #[error(
-        "the audit log {path} holds no event: is the API server's --audit-log-path set, and its policy not None?"
+        "the audit log {path} holds no event; set the API server's --audit-log-path, and a policy above level None"
     )]
     Empty {
         /// The files or folders.

@@ -4,30 +4,25 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use collect::{
-    CollectError, Listed, Plan, Survey,
-    clock::Clock,
-    connect::Connection,
-    driver::DriverFile,
-    requests::{AuditLog, RequestsError},
+    CollectError, Listed, Members, Survey, clock::Clock, connect::Connection, driver::DriverFile,
+    requests::AuditLog,
 };
 use evidence::{
-    Evidence, Header, Member, Permission, Reason, ReasonId,
-    api::{ObjectKind, Role, names},
+    Evidence, Gap, Header, Kind, Member, MemberPart, Permission, Reason, ReasonId,
+    api::{Role, names},
     redact::without_credentials,
 };
 use jiff::SignedDuration;
-use judge::WriterList;
 use report::{count, no_status};
 use serde_json::json;
 
 use super::{
     Diagnosis,
     evidence::{AUDIT_LOG, DRIVER, MEMBERS},
+    split_remedy,
 };
 use crate::command::{Driving, Failure};
 
-/// The largest skew of the clocks that is not a warning.
-const MAX_SKEW: SignedDuration = SignedDuration::from_secs(10);
 /// How many cluster managers are listed.
 const LISTED_MANAGERS: usize = 5;
 /// How many members with missing answers are listed.
@@ -38,17 +33,12 @@ pub const ROLE: &str = "grant it: `clusterprofile-conformance rbac` prints the r
 pub const OTHER_HUB: &str = "remove the cause, or choose another hub with --context";
 const MUTATIONS: &str = "evidence/mutations";
 const WRITERS: &str = "evidence/writers";
-const POLICY: &str =
-    "log clusterprofiles of the group multicluster.x-k8s.io at level RequestResponse in the audit policy";
 
 impl Diagnosis {
     /// Checks what the survey of a hub shows. Returns what a run would request, with the profiles of its first list;
     /// `None` if it could not begin.
     pub fn add_hub(&mut self, hub: &Connection, surveyed: Result<Survey, CollectError>) -> Option<Evidence> {
-        let server = hub
-            .access()
-            .map(|access| &*access.server)
-            .map(without_credentials);
+        let server = hub.access().map(|access| without_credentials(&access.server));
         self.hub = json!({"source": hub.source, "server": server});
         let survey = match surveyed {
             Ok(survey) => survey,
@@ -62,43 +52,28 @@ impl Diagnosis {
                 return None;
             }
         };
-        let requested = survey.evidence;
-        let header = &requested.header;
+        let header = &survey.evidence.header;
         self.hub["serverVersion"] = json!(header.hub.server_version);
         self.hub["user"] = json!(survey.user);
         self.hub["apiVersion"] = json!(header.hub.api_version);
-        let mut answers = hub.source.clone();
-        if let Some(server) = server {
-            answers += &format!(" at {server}");
-        }
+        let server = server.map_or_else(String::new, |server| format!(" at {server}"));
         let version = header.hub.server_version.as_deref();
-        answers += &format!(" answers, Kubernetes {}", version.unwrap_or("of unknown version"));
+        let version = version.unwrap_or("of unknown version");
+        let mut answers = format!("{}{server} answers, Kubernetes {version}", hub.source);
         if let Some(user) = survey.user {
             answers += &format!("; it knows the runner as {user}");
         }
         self.ok("hub/reached", &answers);
         self.add_api(header);
-        let skew = SignedDuration::from_millis(header.clock_skew_ms.unwrap_or_default()).abs();
-        if skew > MAX_SKEW {
-            let fact = format!("the clocks of hub and runner differ by {} s", skew.as_secs());
-            self.warn("hub/clock", &fact, "synchronize both clocks (NTP)");
-        }
         match survey.listed {
-            Ok(listed) => self.add_profiles(listed, &requested),
+            Ok(listed) => self.add_profiles(listed, &survey.evidence),
             Err(error) => {
                 let is_forbidden = matches!(error, CollectError::Forbidden { .. });
                 let remedy = if is_forbidden { ROLE } else { OTHER_HUB };
                 self.add_failure("hub/profiles", &Failure::no_evidence(error, hub), remedy);
             }
         }
-        if let Some(cause) = no_status(&requested) {
-            self.warn(
-                "hub/profiles",
-                &cause,
-                "let the manager write the status: most rules need it",
-            );
-        }
-        Some(requested)
+        Some(survey.evidence)
     }
 
     fn add_api(&mut self, header: &Header) {
@@ -122,12 +97,11 @@ impl Diagnosis {
         }
         let profiles = requested.profiles.iter().map(|history| history.last());
         let managers = BTreeSet::from_iter(profiles.map(|profile| without_credentials(profile.manager())));
-        let mut names = Vec::from_iter(managers.iter().take(LISTED_MANAGERS).map(|name| &**name)).join(", ");
-        if managers.len() > LISTED_MANAGERS {
-            names += ", …";
+        let mut fact = count(number, "profile");
+        if number > 0 {
+            let names = Vec::from_iter(managers.iter().take(LISTED_MANAGERS).map(|name| &**name));
+            fact += &format!(" of {}: {}", count(managers.len(), "manager"), names.join(", "));
         }
-        let (profiles, managers) = (count(number, "profile"), count(managers.len(), "manager"));
-        let mut fact = format!("{profiles} of {managers}: {names}");
         if listed.left_out > 0 {
             let left_out = count(listed.left_out, "profile");
             fact += &format!("; {left_out} of other managers or runs left out");
@@ -140,6 +114,9 @@ impl Diagnosis {
             "give a slow hub more time with --request-timeout"
         } else if number == 0 {
             "let the manager publish a profile, or check --cluster-manager and --namespace"
+        } else if let Some(cause) = no_status(requested) {
+            fact += &format!("; {cause}");
+            "let the manager write the status: most rules need it"
         } else if listed.unreadable > 0 {
             "a run lists each with the reason; no rule examines it"
         } else {
@@ -148,24 +125,28 @@ impl Diagnosis {
         self.warn("hub/profiles", &fact, remedy);
     }
 
-    /// Checks whether the members answer, and lists those that do not, or not with all that rules need.
-    pub fn add_members(&mut self, plan: &Plan, reached: &[Member]) {
-        if plan.members.from_secrets {
-            self.ok(MEMBERS, "a run tries the kubeconfigs of the consumers' Secrets");
-        }
+    /// Lists the members that do not answer, or not with all that rules need. Returns a gap if none answers, and the run
+    /// has no other way to a member.
+    pub fn add_members(&mut self, members: &Members, reached: &[Member]) -> Option<Gap> {
         let is_incomplete = |member: &&Member| member.looks.iter().any(|look| !look.missing.is_empty());
         let incomplete = Vec::from_iter(reached.iter().filter(is_incomplete));
-        let (answering, all) = (reached.len() - incomplete.len(), count(reached.len(), "member"));
-        let fact = format!("{answering} of {all} answer with all that rules need");
-        if answering > 0 {
+        let (complete, all) = (reached.len() - incomplete.len(), count(reached.len(), "member"));
+        let fact = format!("{complete} of {all} answer with all that rules need");
+        let mut looks = reached.iter().flat_map(|member| &member.looks);
+        let is_silent = looks.all(|look| look.missing.len() == MemberPart::ALL.len());
+        let is_gap = is_silent && !members.from_secrets && members.plugins.is_none();
+        if complete > 0 {
             self.ok(MEMBERS, &fact);
-        } else if !reached.is_empty() {
-            let remedy = format!("fix the members that are listed below (at most {LISTED_MEMBERS})");
-            self.warn(MEMBERS, &fact, &remedy);
+        } else if reached.is_empty() {
+            return None;
+        } else if !is_gap {
+            self.warn(MEMBERS, &fact, "fix the members that are listed below");
         }
-        for member in incomplete.into_iter().take(LISTED_MEMBERS) {
+        for member in incomplete.iter().take(LISTED_MEMBERS) {
             self.add_incomplete(member);
         }
+        let reason = format!("0 of {all} answer; fix those that are listed above");
+        is_gap.then(|| Gap::of(Kind::Members, reason))
     }
 
     fn add_incomplete(&mut self, Member { profile, way, looks }: &Member) {
@@ -176,7 +157,7 @@ impl Diagnosis {
         } else {
             "check its kubeconfig with `kubectl --kubeconfig FILE --context NAME get --raw /readyz`"
         };
-        let reasons = BTreeSet::from_iter(reasons.flat_map(|reason| reason.split(": grant ").next()));
+        let reasons = BTreeSet::from_iter(reasons.map(|reason| split_remedy(reason).0));
         let reasons = Vec::from_iter(reasons).join("; ");
         let fact = format!("{}/{} ({way}): {reasons}", profile.namespace, profile.name);
         self.warn(MEMBERS, &fact, remedy);
@@ -214,16 +195,19 @@ impl Diagnosis {
         }
     }
 
-    /// Checks the audit logs that the user named. A run goes on without a log that it cannot use.
-    pub fn add_audit_log(&mut self, read: &Result<AuditLog, RequestsError>) {
-        let log = match read {
-            Ok(log) => log,
-            Err(error) => {
-                let remedy = "pass a log that the API server writes, with a policy above level None";
-                return self.warn(AUDIT_LOG, &error.to_string(), remedy);
+    /// Checks what the audit log shows of writes on profiles, and whether it is still written.
+    pub fn add_audit_log(&mut self, log: &AuditLog) {
+        let levels = Vec::from_iter(log.levels.iter().map(String::as_str)).join(" and ");
+        let fact = format!("the audit log has writes at level {levels}");
+        match &*levels {
+            "" => {}
+            "RequestResponse" => self.ok(AUDIT_LOG, &fact),
+            _ => {
+                let fact = format!("{fact}: it does not show what each changed");
+                let remedy = "log clusterprofiles of the group multicluster.x-k8s.io at level RequestResponse in the audit policy";
+                self.warn(AUDIT_LOG, &fact, remedy);
             }
-        };
-        self.add_logged_writes(log);
+        }
         let age = Clock::system().now().duration_since(log.requests.covers.until);
         if age > MAX_LOG_AGE {
             let fact = format!("the audit log's last event is {} min old", age.as_mins());
@@ -233,56 +217,30 @@ impl Diagnosis {
         }
     }
 
-    fn add_logged_writes(&mut self, log: &AuditLog) {
-        let levels = Vec::from_iter(log.levels.iter().map(String::as_str)).join(" and ");
-        match &*levels {
-            _ if log.silent_on.contains(&ObjectKind::ClusterProfile) => {
-                self.warn(
-                    AUDIT_LOG,
-                    "the audit log has no request on ClusterProfiles",
-                    POLICY,
-                );
-            }
-            "" => self.ok(AUDIT_LOG, "the audit log has no write on ClusterProfiles yet"),
-            "RequestResponse" => self.ok(AUDIT_LOG, "the audit log has writes at level RequestResponse"),
-            _ => {
-                let what = "it does not show what each changed";
-                let fact = format!("the audit log has writes at level {levels}: {what}");
-                self.warn(AUDIT_LOG, &fact, POLICY);
-            }
-        }
-    }
-
     /// Lists the clients that write the judged objects, and the flags that name the implementation.
-    pub fn add_writers(&mut self, mut evidence: Evidence, log: Option<AuditLog>) {
-        if let Some(log) = log {
-            evidence.requests = Some(log.requests);
-            evidence.slice_requests = Some(log.slice_requests);
-        }
-        let roles = evidence.header.claim.roles();
+    pub fn add_writers(&mut self, requested: &Evidence) {
+        let roles = requested.header.claim.roles();
         for role in roles.filter(|role| *role != Role::Consumer) {
-            self.add_writers_of(role, &judge::writers(&evidence, role));
-        }
-    }
-
-    fn add_writers_of(&mut self, role: Role, list: &WriterList) {
-        let (noun, objects) = (role.noun(), role.objects().noun());
-        for line in &list.lines {
-            self.ok(WRITERS, line);
-        }
-        if !list.unknown.is_empty() {
-            let writers = count(list.unknown.len(), "writer");
-            let fact = format!(
-                "which of {writers} of {objects}s is the {noun} is unknown: rules on changes stay inconclusive"
-            );
-            let flags = list.unknown.join(", ");
-            let remedy = format!("pass those that belong to the {noun}: {flags}");
-            self.warn(WRITERS, &fact, &remedy);
-        } else if !list.inferred.is_empty() {
-            let fact =
-                format!("the only writer of {objects}s counts as the {noun}; other clients stay unknown");
-            let remedy = format!("to recognize all other clients, pass {}", list.inferred.join(" "));
-            self.missing(WRITERS, &fact, &remedy);
+            let (noun, objects) = (role.noun(), role.objects().noun());
+            let list = judge::writers(requested, role);
+            for line in &list.lines {
+                self.ok(WRITERS, line);
+            }
+            if !list.unknown.is_empty() {
+                let writers = count(list.unknown.len(), "writer");
+                let fact = format!(
+                    "which of {writers} of {objects}s is the {noun} is unknown: rules on changes stay inconclusive"
+                );
+                let flags = list.unknown.join(", ");
+                let remedy = format!("pass those that belong to the {noun}: {flags}");
+                self.warn(WRITERS, &fact, &remedy);
+            } else if !list.inferred.is_empty() {
+                let fact =
+                    format!("the only writer of {objects}s counts as the {noun}; other clients stay unknown");
+                let flags = list.inferred.join(" ");
+                let remedy = format!("to recognize all other clients, pass {flags}");
+                self.missing(WRITERS, &fact, &remedy);
+            }
         }
     }
 }
@@ -290,7 +248,7 @@ impl Diagnosis {
 #[cfg(test)]
 mod tests {
     use collect::requests::read_audit_text;
-    use evidence::Claim;
+    use evidence::api::Edition;
     use serde_json::json;
 
     use super::*;
@@ -313,7 +271,7 @@ mod tests {
             refused("update", "clusterprofiles", "one"),
         ];
         let check = |allowed, permissions: &[Permission]| {
-            let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+            let mut diagnosis = Diagnosis::new(Edition::default(), String::new());
             diagnosis.add_mutations(allowed, permissions);
             diagnosis.checks.remove(0)
         };
@@ -338,24 +296,23 @@ mod tests {
         read_audit_text("log", text.as_bytes()).expect("a log")
     }
 
-    fn state_of(log: &AuditLog) -> State {
-        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
-        diagnosis.add_logged_writes(log);
-        diagnosis.checks[0].state
+    fn state_of(log: &AuditLog) -> Option<State> {
+        let mut diagnosis = Diagnosis::new(Edition::default(), String::new());
+        diagnosis.add_audit_log(log);
+        let mut checks = diagnosis.checks.into_iter();
+        let of_level = checks.find(|check| check.fact.contains("level"))?;
+        Some(of_level.state)
     }
 
     #[test]
     fn an_audit_policy_below_request_response_is_a_warning() {
         for (levels, verb, state) in [
-            (&["RequestResponse"][..], "patch", State::Ok),
-            (&["RequestResponse"], "list", State::Ok),
-            (&["Metadata", "RequestResponse"], "patch", State::Warn),
-            (&["Request"], "patch", State::Warn),
+            (&["RequestResponse"][..], "patch", Some(State::Ok)),
+            (&["RequestResponse"], "list", None),
+            (&["Metadata", "RequestResponse"], "patch", Some(State::Warn)),
+            (&["Request"], "patch", Some(State::Warn)),
         ] {
             assert_eq!(state_of(&log(levels, verb)), state, "{levels:?}");
         }
-        let mut silent = log(&["Metadata"], "list");
-        silent.silent_on = vec![ObjectKind::ClusterProfile];
-        assert_eq!(state_of(&silent), State::Warn);
     }
 }

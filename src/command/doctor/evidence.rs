@@ -1,51 +1,42 @@
 //! The evidence that a run would collect, and the rules that missing evidence leaves unjudged.
 
-use std::fmt;
-
 use evidence::{Asked, Claim, Evidence, Kind, Reason, ReasonId, api::Feature};
 use judge::{
     Prospect, Selection, prospects,
-    rules::{Level, Rule},
+    rules::{self, Level, Rule},
 };
 use report::kind_in_words;
 use serde::Serialize;
 
-use super::{Check, Diagnosis, State, checks::ROLE};
+use super::{Check, Diagnosis, State, checks::ROLE, split_remedy};
 use crate::command::{RunPlan, run::in_words};
 
-pub const MEMBERS: &str = "evidence/members";
 pub const AUDIT_LOG: &str = "evidence/audit-log";
 pub const DRIVER: &str = "evidence/driver";
-pub const PLUGINS: &str = "evidence/plugins";
-/// The check of waivers, which are no evidence.
-const WAIVERS: &str = "files/waivers";
-const MANAGED_FIELDS: &str = "managedFields";
+pub const MEMBERS: &str = "evidence/members";
 
-/// The check of a kind of evidence, and the flag or the permission that adds it. Other kinds come with these.
-fn source(kind: Kind) -> Option<(&'static str, &'static str)> {
-    Some(match kind {
-        Kind::Timeline => ("evidence/timeline", "--observe 5m"),
-        Kind::Namespaces => ("evidence/namespaces", "list on namespaces"),
-        Kind::Secrets => ("evidence/secrets", "list on secrets"),
-        Kind::Probe => ("evidence/probe", "patch on clusterprofiles"),
-        Kind::Writers => ("evidence/managed-fields", MANAGED_FIELDS),
-        Kind::Members => (MEMBERS, "--members FILE"),
-        Kind::Plugins => (PLUGINS, "--provider-file FILE"),
-        Kind::Requests => (AUDIT_LOG, "--audit-log FILE"),
-        Kind::Driver | Kind::Testbed => (DRIVER, "--driver FILE"),
-        _ => return None,
-    })
-}
+/// Kinds of evidence, each with its check, and the flag or the permission that adds it. Other kinds come with these.
+const SOURCES: [(Kind, &str, &str); 9] = [
+    (Kind::Namespaces, "evidence/namespaces", "list on namespaces"),
+    (Kind::Timeline, "evidence/timeline", "--observe 5m"),
+    (Kind::Secrets, "evidence/secrets", "list on secrets"),
+    (Kind::Members, MEMBERS, "--members FILE"),
+    (Kind::Plugins, "evidence/plugins", "--provider-file FILE"),
+    (Kind::Requests, AUDIT_LOG, "--audit-log FILE"),
+    (Kind::Probe, "evidence/probe", "patch on clusterprofiles"),
+    (Kind::Driver, DRIVER, "--driver FILE"),
+    (Kind::Writers, "evidence/managed-fields", "managedFields"),
+];
 
-/// The check of a flag's file.
+/// The check of a flag's file. Waivers are not evidence.
 pub fn check_of(flag: &str) -> &'static str {
-    let mut sources = Kind::ALL.into_iter().filter_map(source);
-    let own = sources.find(|(_, with)| with.split(' ').next() == Some(flag));
-    own.map_or(WAIVERS, |(check, _)| check)
+    let mut sources = SOURCES.iter();
+    let source = sources.find(|(_, _, with)| with.split(' ').next() == Some(flag));
+    source.map_or("files/waivers", |(_, check, _)| check)
 }
 
-/// The rules that one more kind of evidence lets a run judge.
-#[derive(Clone, Debug, Serialize)]
+/// The rules that a run could judge with one more kind of evidence, or one more claim.
+#[derive(Debug, Serialize)]
 pub struct Gain {
     with: String,
     #[serde(flatten)]
@@ -53,49 +44,40 @@ pub struct Gain {
     rules: Vec<&'static str>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct RuleCounts {
     /// The selected rules of the edition.
     pub selected: Amount,
     pub judged: Amount,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+/// How many rules of each level.
+#[derive(Clone, Copy, Debug, Serialize)]
 pub struct Amount {
-    pub must: usize,
-    pub should: usize,
-    pub may: usize,
+    must: usize,
+    should: usize,
+    may: usize,
 }
 
 impl Diagnosis {
     /// Lists the evidence that a run would collect, counts the rules that it can judge with that, and reports what each
-    /// missing kind of evidence would add. Evidence with an error or a warning has no other check.
+    /// missing kind of evidence, and each feature that is not claimed, would add.
     pub fn add_evidence(&mut self, requested: &Evidence, run: &RunPlan) {
         let (claim, selection) = (&requested.header.claim, &run.selection);
-        let (mut collected, mut missing) = (Vec::new(), Vec::new());
-        for kind in Kind::ALL {
-            let Some((check, with)) = source(kind) else {
-                continue;
-            };
-            match why_missing(requested, kind) {
-                Some(reason) => missing.push((kind, check, with, reason)),
-                None if kind == Kind::Timeline => {
-                    collected.push(format!("a watch for {}", in_words(run.plan.observe)));
-                }
-                None => collected.push(kind_in_words(kind).to_owned()),
-            }
-        }
-        let collected = format!("a run collects {}", collected.join(", "));
-        self.ok("evidence/collected", &collected);
-        for (kind, check, with, reason) in missing {
-            let is_faulty =
-                |one: &Check| one.check == check && matches!(one.state, State::Warn | State::Error);
-            if !self.checks.iter().any(is_faulty) {
-                // The remedy follows.
-                let fact = reason.split(": grant ").next().unwrap_or_default();
-                let more = with_more(requested, kind);
-                let gain = Gain::of(with, requested, &more, selection);
-                self.add_gain(check, fact, &remedy(fact, with), gain);
+        let is_collected = |(kind, ..): &(Kind, _, _)| why_missing(requested, *kind).is_none();
+        let collected = SOURCES
+            .into_iter()
+            .filter(is_collected)
+            .map(|(kind, ..)| match kind {
+                Kind::Timeline => format!("a watch for {}", in_words(run.plan.observe)),
+                kind => kind_in_words(kind).to_owned(),
+            });
+        let collected = Vec::from_iter(collected).join(", ");
+        self.ok("evidence/collected", &format!("a run collects {collected}"));
+        for (kind, check, with) in SOURCES {
+            if let Some((state, reason)) = why_missing(requested, kind) {
+                let gain = Gain::of(with, requested, &with_more(requested, kind), selection);
+                self.add_missing(check, state, reason, gain);
             }
         }
         for feature in Feature::ALL {
@@ -104,41 +86,54 @@ impl Diagnosis {
                 let mut more = requested.clone();
                 more.header.claim.features.insert(feature);
                 request(&mut more, Kind::UnlabelledSecrets);
-                let fact = format!("the feature {feature} is not claimed");
-                let remedy = format!("add {with} if the implementation has it");
+                let reason = format!("the feature {feature} is not claimed");
                 let gain = Gain::of(&with, requested, &more, selection);
-                self.add_gain("evidence/features", &fact, &remedy, gain);
+                self.add_missing("evidence/features", State::Missing, &reason, gain);
             }
         }
-        self.rules = Some(RuleCounts::of(requested, selection));
+        let selected = rules::all().iter().filter(|rule| selection.selects(rule, claim));
+        self.rules = Some(RuleCounts {
+            selected: Amount::of(&Vec::from_iter(selected), claim),
+            judged: Amount::of(&judged(requested, selection), claim),
+        });
     }
 
-    /// Reports missing evidence if it alone would let a run judge more rules. Several kinds come with a driver. Nothing
-    /// shows the reason on a hub without profiles.
-    fn add_gain(&mut self, check: &'static str, reason: &str, remedy: &str, gain: Gain) {
-        let is_listed = self.gains.iter().any(|one| one.with == gain.with);
-        if !gain.rules.is_empty() && !is_listed && !reason.is_empty() {
-            let fact = format!("{reason}, which leaves {} unjudged", gain.amount);
-            self.missing(check, &fact, remedy);
+    /// Reports evidence that a run lacks. What is not requested or not permitted is reported if a run could judge more
+    /// rules with it. A file that cannot be used has its own line, and a hub without profiles has no reason.
+    fn add_missing(&mut self, check: &'static str, state: State, reason: &str, gain: Gain) {
+        let is_unusable = |one: &Check| one.check == check && one.state == State::Error;
+        let (fact, remedy) = split_remedy(reason);
+        let fact_with_rules = format!("{fact}{}", gain.amount.left());
+        if state == State::Warn {
+            self.add(check, state, &fact_with_rules, remedy);
+        } else if !gain.rules.is_empty() && !fact.is_empty() && !self.checks.iter().any(is_unusable) {
+            let remedy = how_to_add(&gain.with, fact);
+            self.add(check, state, &fact_with_rules, Some(&remedy));
             self.gains.push(gain);
         }
     }
 }
 
-fn why_missing(requested: &Evidence, kind: Kind) -> Option<&Reason> {
+/// Why a run lacks a kind of evidence: it does not request it, may not read it, or cannot get it.
+fn why_missing(requested: &Evidence, kind: Kind) -> Option<(State, &Reason)> {
     match requested.asked(kind) {
-        Asked::No(reason) => Some(reason),
-        Asked::Yes => requested.gaps(kind).next().map(|gap| &gap.reason),
+        Asked::No(reason) => Some((State::Missing, reason)),
+        Asked::Yes => {
+            let reason = &requested.gaps(kind).next()?.reason;
+            let is_forbidden = reason.id == Some(ReasonId::ReadForbidden);
+            Some((if is_forbidden { State::Missing } else { State::Warn }, reason))
+        }
     }
 }
 
-/// What to do about evidence that is missing.
-fn remedy(reason: &str, with: &str) -> String {
+/// How to add evidence that is not requested or not permitted.
+fn how_to_add(with: &str, reason: &str) -> String {
     match reason.strip_prefix("disabled by ") {
         Some(flag) => format!("leave out {flag}"),
+        None if with.starts_with("--feature") => format!("add {with} if the implementation has it"),
         // It may replace `none` or `0s`.
         None if with.starts_with("--") => format!("pass {with}"),
-        None if with == MANAGED_FIELDS => "let the hub show metadata.managedFields".to_owned(),
+        None if with == "managedFields" => "let the hub show metadata.managedFields".to_owned(),
         None => ROLE.to_owned(),
     }
 }
@@ -150,7 +145,7 @@ fn with_more(requested: &Evidence, kind: Kind) -> Evidence {
     match kind {
         // A plugin's credential is tried on the member.
         Kind::Plugins => request(&mut more, Kind::Members),
-        Kind::Driver | Kind::Testbed => request_driven(&mut more),
+        Kind::Driver => request_driven(&mut more),
         _ => {}
     }
     more
@@ -161,20 +156,6 @@ fn request(evidence: &mut Evidence, kind: Kind) {
     evidence.gaps.retain(|gap| gap.kind != kind);
 }
 
-fn rules_where(
-    evidence: &Evidence,
-    selection: &Selection,
-    holds: impl Fn(&Prospect) -> bool,
-) -> Vec<&'static Rule> {
-    let prospects = prospects(evidence, selection).into_iter();
-    let rules = prospects.filter(|(_, prospect)| holds(prospect));
-    rules.map(|(rule, _)| rule).collect()
-}
-
-fn judged(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
-    rules_where(evidence, selection, |prospect| *prospect == Prospect::Judged)
-}
-
 /// Adds the evidence that a run with a driver plans only once it is connected.
 pub fn request_driven(evidence: &mut Evidence) {
     for asked in evidence.header.asked.values_mut() {
@@ -182,6 +163,13 @@ pub fn request_driven(evidence: &mut Evidence) {
             *asked = Asked::Yes;
         }
     }
+}
+
+/// The rules that a run can judge.
+fn judged(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
+    let prospects = prospects(evidence, selection).into_iter();
+    let judged = prospects.filter(|(_, prospect)| *prospect == Prospect::Judged);
+    judged.map(|(rule, _)| rule).collect()
 }
 
 impl Gain {
@@ -200,52 +188,30 @@ impl Gain {
 
 impl Amount {
     fn of(rules: &[&Rule], claim: &Claim) -> Self {
-        let mut amount = Self::default();
-        for rule in rules {
-            match rule.facts.level_in(claim) {
-                Some(Level::Must) => amount.must += 1,
-                Some(Level::Should) => amount.should += 1,
-                Some(Level::May) => amount.may += 1,
-                None => {}
-            }
-        }
-        amount
-    }
-}
-
-impl fmt::Display for Amount {
-    /// For example `5 MUST, 9 SHOULD rules`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let levels = [(self.must, "MUST"), (self.should, "SHOULD"), (self.may, "MAY")];
-        let levels = levels.into_iter().filter(|(number, _)| *number > 0);
-        let words = Vec::from_iter(levels.map(|(number, level)| format!("{number} {level}")));
-        let is_one = self.must + self.should + self.may == 1;
-        write!(f, "{} rule{}", words.join(", "), if is_one { "" } else { "s" })
-    }
-}
-
-impl RuleCounts {
-    /// Counts the selected rules, and those that a run can judge.
-    fn of(requested: &Evidence, selection: &Selection) -> Self {
-        let selected = rules_where(requested, selection, |prospect| match prospect {
-            Prospect::LeftOut(reason) => reason.id != Some(ReasonId::Deselected),
-            Prospect::Judged | Prospect::Lacks(_) => true,
-        });
-        let claim = &requested.header.claim;
+        let number = |level| {
+            let is_own = |rule: &&&Rule| rule.facts.level_in(claim) == Some(level);
+            rules.iter().filter(is_own).count()
+        };
         Self {
-            selected: Amount::of(&selected, claim),
-            judged: Amount::of(&judged(requested, selection), claim),
+            must: number(Level::Must),
+            should: number(Level::Should),
+            may: number(Level::May),
         }
     }
-}
 
-impl fmt::Display for RuleCounts {
-    /// For example `16 of 38 MUST, 9 of 14 SHOULD, 1 of 2 MAY rules`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { judged, selected } = self;
-        write!(f, "{} of {} MUST, ", judged.must, selected.must)?;
-        write!(f, "{} of {} SHOULD, ", judged.should, selected.should)?;
-        write!(f, "{} of {} MAY rules", judged.may, selected.may)
+    pub fn by_level(self) -> [(usize, &'static str); 3] {
+        [(self.must, "MUST"), (self.should, "SHOULD"), (self.may, "MAY")]
+    }
+
+    /// For example `, which leaves 5 MUST, 9 SHOULD rules unjudged`; empty without rules.
+    fn left(self) -> String {
+        let levels = self.by_level().into_iter().filter(|(number, _)| *number > 0);
+        let words = Vec::from_iter(levels.map(|(number, level)| format!("{number} {level}"))).join(", ");
+        match self.must + self.should + self.may {
+            0 => String::new(),
+            1 => format!(", which leaves {words} rule unjudged"),
+            _ => format!(", which leaves {words} rules unjudged"),
+        }
     }
 }
 
@@ -269,7 +235,5 @@ mod tests {
         assert!(plugins.len() > members.len());
         assert!(members.iter().all(|rule| plugins.contains(rule)), "{plugins:?}");
         assert!(gain(Kind::Timeline).is_empty());
-        let rules = RuleCounts::of(&requested, &selection);
-        assert!(rules.judged.must > 0 && rules.judged.must < rules.selected.must);
     }
 }

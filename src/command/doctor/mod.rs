@@ -6,7 +6,7 @@ mod evidence;
 use std::{path::PathBuf, time::Duration};
 
 use ::evidence::{
-    Claim, Gap, Kind,
+    Gap, Kind,
     api::{Edition, Role},
     redact::without_credentials,
 };
@@ -15,7 +15,7 @@ use collect::{
     clock::Clock,
     connect::{ConnectError, Connection, KubeconfigOptions},
     reach_members,
-    requests::{AuditLog, RequestsError, read_audit_log},
+    requests::{AuditLog, merge_into, read_audit_log},
     survey,
 };
 use owo_colors::Style;
@@ -71,7 +71,7 @@ impl Doctor {
         let Target::Kubeconfig(options) = &run.target else {
             bail_usage!("a test hub needs no doctor: leave out --hub and --manager");
         };
-        let mut diagnosis = Diagnosis::new(&run.plan.claim, run.target.name());
+        let mut diagnosis = Diagnosis::new(run.plan.claim.edition, run.target.name());
         for (flag, failure) in &run.unusable {
             let remedy = format!("fix the file, or leave out {flag}");
             diagnosis.add_failure(evidence::check_of(flag), failure, &remedy);
@@ -92,13 +92,20 @@ impl Doctor {
     }
 }
 
-/// Reads the audit logs that the user named; `None` without logs, or if that takes longer than the limit.
-async fn read_logs(logs: Vec<PathBuf>, limit: Duration) -> Option<Result<AuditLog, RequestsError>> {
+/// Reads the audit logs that the user named, if there are any.
+async fn read_logs(logs: Vec<PathBuf>, limit: Duration) -> Option<Result<AuditLog, String>> {
     if logs.is_empty() {
         return None;
     }
     let reading = spawn_blocking(move || read_audit_log(&logs));
-    timeout(limit, reading).await.ok()?.ok()
+    Some(match timeout(limit, reading).await {
+        Ok(Ok(read)) => read.map_err(|error| error.to_string()),
+        _ => {
+            let limit = in_words(limit);
+            let remedy = "give it more time with --request-timeout";
+            Err(format!("the audit log cannot be read in {limit}; {remedy}"))
+        }
+    })
 }
 
 impl Diagnosis {
@@ -108,7 +115,7 @@ impl Diagnosis {
             Duration::ZERO => Duration::MAX,
             limit => limit.saturating_mul(REQUESTS),
         };
-        let (plan, clock, logs) = (&run.plan, Clock::system(), &run.plan.audit_logs);
+        let (plan, clock) = (&run.plan, Clock::system());
         let writes = run.driving.as_ref().is_some_and(|driving| driving.mutations);
         let answers = async {
             let hub = Connection::from_kubeconfig(&options).await?;
@@ -118,25 +125,23 @@ impl Diagnosis {
             );
             Ok((hub, surveyed, reached))
         };
-        let (answers, log) = futures::join!(answers, read_logs(logs.clone(), limit));
-        let mut surveyed = None;
+        let (answers, log) = futures::join!(answers, read_logs(plan.audit_logs.clone(), limit));
+        let (mut surveyed, mut gaps) = (None, Vec::new());
         match answers.map_err(|error: ConnectError| Failure::from(error)) {
             Ok((hub, survey, reached)) => {
                 surveyed = self.add_hub(&hub, survey);
-                self.add_members(plan, &reached);
+                gaps.extend(self.add_members(&plan.members, &reached));
             }
             Err(failure) => self.add_failure("hub/reached", &failure, checks::OTHER_HUB),
         }
         match &log {
-            _ if logs.is_empty() => {}
-            Some(read) => self.add_audit_log(read),
-            None => {
-                let fact = format!("the audit log cannot be read in {}", in_words(limit));
-                self.warn(
-                    evidence::AUDIT_LOG,
-                    &fact,
-                    "give it more time with --request-timeout",
-                );
+            None => {}
+            Some(Ok(log)) => self.add_audit_log(log),
+            // The list of missing evidence has it.
+            Some(Err(error)) if surveyed.is_some() => gaps.push(Gap::of(Kind::Requests, error.clone())),
+            Some(Err(error)) => {
+                let (fact, remedy) = split_remedy(error);
+                self.add(evidence::AUDIT_LOG, State::Warn, fact, remedy);
             }
         }
         if let Some(driving) = &run.driving {
@@ -147,12 +152,21 @@ impl Diagnosis {
             self.add_mutations(driving.mutations, &requested.header.permissions);
             evidence::request_driven(&mut requested);
         }
-        if let Some(Err(error)) = &log {
-            requested.gaps.push(Gap::of(Kind::Requests, error.to_string()));
+        if let Some(Ok(mut log)) = log {
+            // A run loses nothing by what is missing of an earlier time.
+            log.gaps.retain(|gap| gap.until.is_none());
+            merge_into(&mut requested, log);
         }
+        requested.gaps.extend(gaps);
         self.add_evidence(&requested, run);
-        self.add_writers(requested, log.and_then(Result::ok));
+        self.add_writers(&requested);
     }
+}
+
+/// Splits a text into what is wrong, and what to do about it.
+fn split_remedy(text: &str) -> (&str, Option<&str>) {
+    let parts = text.split_once("; ").or_else(|| text.split_once(": grant "));
+    parts.map_or((text, None), |(fact, remedy)| (fact, Some(remedy)))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -198,8 +212,6 @@ fn clean(text: &str) -> String {
 #[derive(Debug, Serialize)]
 pub struct Diagnosis {
     edition: Edition,
-    #[serde(skip)]
-    is_consumer: bool,
     pub hub: Value,
     pub checks: Vec<Check>,
     /// `None` if a run could not begin on the hub.
@@ -211,10 +223,9 @@ pub struct Diagnosis {
 }
 
 impl Diagnosis {
-    pub fn new(claim: &Claim, hub: String) -> Self {
+    pub fn new(edition: Edition, hub: String) -> Self {
         Self {
-            edition: claim.edition,
-            is_consumer: claim.edition_of(Role::Consumer).is_some(),
+            edition,
             hub: json!({"source": hub}),
             checks: Vec::new(),
             rules: None,
@@ -239,8 +250,8 @@ impl Diagnosis {
     /// is.
     pub fn add_failure(&mut self, check: &'static str, failure: &Failure, remedy: &str) {
         let line = failure.in_one_line();
-        let (fact, remedy) = line.split_once("; ").unwrap_or((&line, remedy));
-        self.add(check, State::Error, fact, Some(remedy));
+        let (fact, own_remedy) = split_remedy(&line);
+        self.add(check, State::Error, fact, own_remedy.or(Some(remedy)));
         // A run checks its command line before it connects.
         if self.exit == Exit::Success || failure.exit() == Exit::Usage {
             self.exit = failure.exit();
@@ -292,7 +303,10 @@ impl Diagnosis {
             let (errors, code) = (count(number(State::Error), "error"), self.exit as u8);
             return format!("not ready: {errors} to fix before a run can begin (exit code {code})");
         };
-        let condition = if self.is_consumer {
+        let levels = rules.judged.by_level().into_iter().zip(rules.selected.by_level());
+        let rules = levels.map(|((judged, level), (all, _))| format!("{judged} of {all} {level}"));
+        let rules = Vec::from_iter(rules).join(", ");
+        let condition = if self.edition.role() == Role::Consumer {
             ", if the consumer claims the features that they need"
         } else {
             ""
@@ -302,7 +316,7 @@ impl Diagnosis {
             warnings => format!("; {}", count(warnings, "warning")),
         };
         let edition = self.edition;
-        format!("ready: a run can judge {rules} of edition {edition}{condition}{warnings}")
+        format!("ready: a run can judge {rules} rules of edition {edition}{condition}{warnings}")
     }
 }
 
@@ -314,7 +328,7 @@ mod tests {
 
     #[test]
     fn a_failure_has_a_remedy_and_an_exit_code() {
-        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+        let mut diagnosis = Diagnosis::new(Edition::default(), String::new());
         assert_eq!(diagnosis.exit, Exit::Success);
         let gone = Failure::could_not_run(anyhow!("gone"));
         diagnosis.add_failure("hub/reached", &gone, "wait");
@@ -338,7 +352,7 @@ mod tests {
 
     #[test]
     fn control_characters_and_credentials_are_removed() {
-        let mut diagnosis = Diagnosis::new(&Claim::default(), String::new());
+        let mut diagnosis = Diagnosis::new(Edition::default(), String::new());
         diagnosis.warn("a/b", "a\u{1b}[2Jb\nc", "Bearer abcdefghijklmnopqrstuvwxyz");
         let check = &diagnosis.checks[0];
         assert_eq!(check.fact, "a\\u{1b}[2Jb\\nc");
