@@ -325,9 +325,14 @@ async fn doctor_reads_the_configuration_of_the_run() {
 async fn unusable_audit_log_is_not_collected() {
     let (lab, ..) = ServedLab::with_manager().await;
     let without = lab.diagnosis(0, "conformance", "--observe 0s").await;
+    let of_pods = json!({
+        "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": "a", "verb": "list",
+        "stage": "ResponseComplete", "stageTimestamp": "2026-11-20T10:00:00Z", "objectRef": {"resource": "pods"},
+    });
     for (text, part) in [
         ("this is\nno audit log\n", "is not an audit log"),
         ("", "holds no event"),
+        (&*format!("{of_pods}\n"), "holds no request on ClusterProfiles"),
     ] {
         let log = lab.folder.write("audit.log", text);
         let flags = format!("--observe 0s --audit-log {log}");
