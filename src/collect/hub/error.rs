@@ -13,7 +13,7 @@ use crate::connect::{Failure, How};
 pub enum CollectError {
     /// The hub does not answer.
     #[error(
-        "failed to reach the hub ({hub}): {cause}; check that it runs and that the server in the kubeconfig is its address"
+        "failed to reach the hub ({hub}): {cause}; check that it runs, that the server in the kubeconfig is its address, and that a proxy of HTTPS_PROXY or the kubeconfig reaches it"
     )]
     Unreachable {
         /// The hub.

@@ -234,16 +234,22 @@ impl Intervals {
     }
 }
 
-/// How many moments count, by whether something was so in each: what surely begins after the window does not.
+/// How many moments count, by whether something was so in each: those of the window, and those until it was over if it may
+/// have been so at the end of the window.
 fn counted<T: Tracked>(timeline: &Timeline<'_, T>, by_place: &[Option<bool>]) -> usize {
     let count = by_place.len();
     let Some(window_end) = timeline.window_end else {
         return count;
     };
     let moments = &timeline.moments;
+    let in_window = moments.partition_point(|moment| moment.seen_at <= window_end);
     let begun = moments.partition_point(|moment| moment.since.earliest <= window_end);
-    let over = (begun.saturating_sub(1)..count).find(|place| by_place[*place] == Some(false));
-    over.unwrap_or(count).max(begun)
+    let is_over = |place: &usize| by_place[*place] == Some(false);
+    let mut at_end = in_window.saturating_sub(1)..begun;
+    match at_end.rfind(|place| !is_over(place)) {
+        Some(last) => (last..count).find(is_over).unwrap_or(count),
+        None => in_window,
+    }
 }
 
 /// From when on something counts. What the first list shows may be older, what it does not show is over.
