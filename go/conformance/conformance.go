@@ -197,5 +197,11 @@ func start(ctx context.Context, binary string, arguments, environment []string, 
 	command.WaitDelay = reserve - 3*time.Second
 	err := command.Run()
 	_, failure, _ := strings.Cut("\n"+stderr.String(), "\nerror: ")
-	return command.ProcessState.ExitCode(), strings.TrimSpace(cmp.Or(stdout.String(), failure)), err
+	code := command.ProcessState.ExitCode()
+	printed := cmp.Or(stdout.String(), failure)
+	if code != 0 && code != 1 && code != 3 {
+		// The verdicts of a run that failed later do not say why.
+		printed = cmp.Or(failure, stdout.String())
+	}
+	return code, strings.TrimSpace(printed), err
 }

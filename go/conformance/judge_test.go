@@ -77,7 +77,7 @@ func TestAnInconclusiveReportIsAnErrorOfItsOwn(t *testing.T) {
 
 func TestARunWithoutAVerdictIsAnError(t *testing.T) {
 	for _, code := range []string{"2", "4"} {
-		useFake(t, fakeExit+"="+code, fakeStderr+"=a warning\nerror: unknown edition `x`\n")
+		useFake(t, fakeExit+"="+code, fakeStdout+"=the verdicts", fakeStderr+"=a warning\nerror: unknown edition `x`\n")
 		report, err := conformance.Judge(t.Context(), hub(), conformance.Options{})
 		if report != nil || err == nil || !strings.HasSuffix(err.Error(), "exit status "+code+"\nunknown edition `x`") {
 			t.Errorf("exit code %s: %v", code, err)

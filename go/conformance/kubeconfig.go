@@ -31,7 +31,10 @@ func environment(hasProxy bool) []string {
 type object map[string]any
 
 // isEmpty reports whether a value is left out of an object.
-func isEmpty(_ string, value any) bool { return reflect.ValueOf(value).IsZero() }
+func isEmpty(_ string, value any) bool {
+	data, isData := value.([]byte)
+	return reflect.ValueOf(value).IsZero() || isData && len(data) == 0
+}
 
 // writeKubeconfig converts a rest.Config to a kubeconfig that only its owner can read. It returns the name of its context,
 // and whether the hub is reached through a proxy; and an error for code of this process, which the suite's process cannot

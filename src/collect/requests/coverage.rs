@@ -161,7 +161,7 @@ pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
 fn silent(kind: ObjectKind) -> String {
     format!(
         "the audit log holds no request on {}s, not even one that reads; let the audit policy log `{}` of the group {} at \
-         level Metadata or above",
+         level RequestResponse, or at least Metadata",
         kind.name(),
         kind.plural(),
         names::GROUP

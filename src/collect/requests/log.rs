@@ -29,7 +29,7 @@ const GAPS: usize = 20;
 #[derive(Debug, thiserror::Error)]
 pub enum RequestsError {
     /// A file or folder cannot be read.
-    #[error("failed to read the audit log {path}: {cause}")]
+    #[error("failed to read the audit log {path}: {cause}; check the file and its permissions")]
     Read {
         /// The file or folder.
         path: String,

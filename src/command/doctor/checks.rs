@@ -145,7 +145,8 @@ impl Diagnosis {
         for member in incomplete.iter().take(LISTED_MEMBERS) {
             self.add_incomplete(member);
         }
-        let reason = format!("0 of {all} answer; fix those that are listed above");
+        let remedy = format!("fix those that are listed above (at most {LISTED_MEMBERS})");
+        let reason = format!("0 of {all} answer; {remedy}");
         is_gap.then(|| Gap::of(Kind::Members, reason))
     }
 

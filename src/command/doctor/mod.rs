@@ -165,7 +165,7 @@ impl Diagnosis {
 
 /// Splits a text into what is wrong, and what to do about it.
 fn split_remedy(text: &str) -> (&str, Option<&str>) {
-    let parts = text.split_once("; ").or_else(|| text.split_once(": grant "));
+    let parts = text.rsplit_once("; ").or_else(|| text.split_once(": grant "));
     parts.map_or((text, None), |(fact, remedy)| (fact, Some(remedy)))
 }
 

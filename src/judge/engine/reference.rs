@@ -264,7 +264,7 @@ impl<'e> JudgedDecision<'_, 'e> {
                 }
                 (Certainty::Unknown(_), None) => {
                     add_unknown(name, last.slice, TOO_EARLY, findings);
-                    if wrong.is_open() {
+                    if wrong.goes_on() {
                         self.wait_for(name, findings);
                     }
                 }

@@ -34,12 +34,14 @@ pub(super) struct Violations<'v, 'e, T> {
 impl<T: Judged> Violations<'_, '_, T> {
     /// Reports each violation that lasted, and why others may have.
     pub(super) fn judge(&self, findings: &mut Findings) {
-        let all = self.answers.iter().flat_map(|answer| answer.findings());
+        // What surely began after the window does not count.
+        let begun = &self.answers[..self.timeline.count_begun()];
+        let all = begun.iter().flat_map(|answer| answer.findings());
         let identities: BTreeSet<&str> = all.map(Finding::identity).collect();
         for identity in identities {
             self.judge_violation(identity, findings);
         }
-        let reasons: BTreeSet<&Reason> = self.answers.iter().filter_map(|answer| unknown(answer)).collect();
+        let reasons: BTreeSet<&Reason> = begun.iter().filter_map(|answer| unknown(answer)).collect();
         for reason in reasons {
             let holds = |place: usize| unknown(&self.answers[place]) == Some(reason);
             let intervals = self.timeline.intervals(holds);
@@ -64,7 +66,7 @@ impl<T: Judged> Violations<'_, '_, T> {
             }
             Certainty::Unknown(reason) => {
                 findings.cannot_tell(reason);
-                if broken.is_open() {
+                if broken.goes_on() {
                     self.wait(findings);
                 }
                 return;

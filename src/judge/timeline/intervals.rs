@@ -22,7 +22,10 @@ pub(crate) struct Intervals {
     pub(super) counts_from: Micros,
     /// When the run stopped watching, or saw it end after the window.
     end: Micros,
-    is_open: bool,
+    /// Whether it was still so when last seen, or is not known.
+    goes_on: bool,
+    /// Whether it was first seen after the window: it may have begun before the end of the window or after it.
+    begins_late: bool,
 }
 
 impl Intervals {
@@ -38,9 +41,10 @@ impl Intervals {
         };
         let last = by_place.last().copied().flatten();
         let last_change = by_place.iter().rposition(|holds| *holds != last);
-        let was_last_seen = last.is_none() || seen_at(last_change.map_or(0, |place| place + 1)) <= window_end;
+        let begins = last_change.map_or(0, |place| place + 1);
+        let begins_late = last == Some(true) && seen_at(begins) > window_end;
         // When it was over, if that was seen after the window, and else when the run stopped watching for it.
-        let end = if last == Some(false) || !was_last_seen {
+        let end = if last == Some(false) || begins_late {
             timeline.window_end.unwrap_or(timeline.end)
         } else {
             seen_at(by_place.len())
@@ -57,7 +61,6 @@ impl Intervals {
             }
             let (since, stop) = (timeline.edge(from), timeline.edge(until));
             possible.push((since.earliest, stop.latest));
-            // What was seen after the window may have begun after it.
             if seen_at(from) > window_end {
                 continue;
             }
@@ -67,9 +70,9 @@ impl Intervals {
             seen.push((seen_at(from).min(begins), seen_at(until).min(end)));
         }
         let is_last = by_place.len() == timeline.moments.len();
-        let is_open = timeline.cut.is_none() && is_last && last != Some(false) && was_last_seen;
+        let goes_on = timeline.cut.is_none() && is_last && last != Some(false);
         let unobserved = timeline.unobserved.until(end);
-        if is_open && last.is_none() {
+        if goes_on && last.is_none() {
             possible.push((end, Micros::MAX));
         }
         possible.extend(unobserved.spans());
@@ -80,7 +83,8 @@ impl Intervals {
             seen,
             counts_from: counts_from(timeline, first),
             end,
-            is_open,
+            goes_on,
+            begins_late,
         }
     }
 
@@ -95,11 +99,11 @@ impl Intervals {
         }
         let grace_in_words = Length(grace);
         let is_watched_alone_enough = counted.and(&self.unobserved.not()).lasts(grace);
-        let words = if !counted.until(self.end).lasts(grace) {
+        let words = if !self.begins_late && !counted.until(self.end).lasts(grace) {
             format!(
                 "too early to tell: a violation at the end is not older than the grace period of {grace_in_words}"
             )
-        } else if is_watched_alone_enough {
+        } else if self.begins_late || is_watched_alone_enough {
             format!(
                 "a watch may report a change up to 10 s late: whether a violation lasted for longer than the grace \
                  period of {grace_in_words} is unknown"
@@ -115,7 +119,7 @@ impl Intervals {
 
     /// When it was so, without the last 10 s of a watch if it was so until then: a later change may not be reported yet.
     fn reported(&self) -> Set {
-        if self.is_open {
+        if self.is_open() {
             self.observed.until(self.end.saturating_sub(LATE))
         } else {
             self.observed.clone()
@@ -183,7 +187,8 @@ impl Intervals {
             seen: self.seen_in(&Set::of(other.seen.iter().copied())),
             counts_from: self.counts_from.max(other.counts_from),
             end: self.end.min(other.end),
-            is_open: self.is_open && other.is_open,
+            goes_on: self.goes_on && other.goes_on,
+            begins_late: self.begins_late || other.begins_late,
         }
     }
 
@@ -195,7 +200,8 @@ impl Intervals {
             seen: self.seen_in(time),
             counts_from: self.counts_from,
             end: self.end,
-            is_open: self.is_open && time.spans().last().is_some_and(|last| last.1 > self.end),
+            begins_late: self.begins_late,
+            goes_on: self.goes_on && time.spans().last().is_some_and(|last| last.1 > self.end),
         }
     }
 
@@ -205,9 +211,14 @@ impl Intervals {
         Set::of(spans.map(|(from, until)| (*from, until.saturating_add(pause))))
     }
 
-    /// Whether it was still so when last seen, or is not known.
+    /// Whether it was so at the end of the window and still when last seen, or is not known.
     pub(crate) fn is_open(&self) -> bool {
-        self.is_open
+        self.goes_on && !self.begins_late
+    }
+
+    /// Whether it may end if the run watches on.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.goes_on
     }
 
     /// The intervals as the run saw them.
@@ -241,9 +252,10 @@ fn counted<T: Tracked>(timeline: &Timeline<'_, T>, by_place: &[Option<bool>]) ->
     let Some(window_end) = timeline.window_end else {
         return count;
     };
-    let moments = &timeline.moments;
-    let in_window = moments.partition_point(|moment| moment.seen_at <= window_end);
-    let begun = moments.partition_point(|moment| moment.since.earliest <= window_end);
+    let in_window = timeline
+        .moments
+        .partition_point(|moment| moment.seen_at <= window_end);
+    let begun = timeline.count_begun();
     let is_over = |place: &usize| by_place[*place] == Some(false);
     let mut at_end = in_window.saturating_sub(1)..begun;
     match at_end.rfind(|place| !is_over(place)) {

@@ -140,6 +140,13 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         &self.moments
     }
 
+    /// How many moments may have begun by the end of the window.
+    pub(crate) fn count_begun(&self) -> usize {
+        let window_end = self.window_end.unwrap_or(Micros::MAX);
+        self.moments
+            .partition_point(|moment| moment.since.earliest <= window_end)
+    }
+
     /// The objects of a moment; none while unobserved.
     pub(crate) fn objects(&self, place: usize) -> Option<&[&'e Version<T>]> {
         self.moments[place].objects.as_deref()
