@@ -11,8 +11,8 @@ use std::{
 };
 
 use collect::{Progress, clock::Clock};
+use console::{Term, truncate_str};
 use evidence::{Awaited, Evidence, api::Role};
-use indicatif::ProgressBar;
 use jiff::SignedDuration;
 use judge::{RuleVerdict, Selection, Verdict, Waivers, judge, rules::Level, unsettled};
 use report::{count, escape, no_status};
@@ -43,14 +43,53 @@ pub struct RunProgress {
 /// Standard error.
 struct Screen {
     /// The line on a terminal, which disappears when it is dropped; none: a log.
-    line: Option<ProgressBar>,
+    line: Option<StatusLine>,
+}
+
+/// The last line of a terminal, which each text replaces.
+struct StatusLine {
+    terminal: Term,
+    text: Mutex<String>,
+}
+
+impl StatusLine {
+    fn new() -> Self {
+        Self {
+            terminal: Term::buffered_stderr(),
+            text: Mutex::default(),
+        }
+    }
+
+    fn set(&self, text: &str) {
+        let columns = usize::from(self.terminal.size().1);
+        let mut shown = lock(&self.text);
+        *shown = truncate_str(text, columns, "").into_owned();
+        self.draw(&shown);
+    }
+
+    /// Prints a line above it.
+    fn print_above(&self, text: &str) {
+        let shown = lock(&self.text);
+        self.draw("");
+        anstream::eprintln!("{text}");
+        self.draw(&shown);
+    }
+
+    /// A terminal that went away is not an error of the run.
+    fn draw(&self, text: &str) {
+        let _ = self
+            .terminal
+            .clear_line()
+            .and_then(|()| self.terminal.write_str(text))
+            .and_then(|()| self.terminal.flush());
+    }
 }
 
 impl Screen {
     /// Prints a line that stays.
     fn print(&self, text: &str) {
         match &self.line {
-            Some(line) => line.suspend(|| anstream::eprintln!("{text}")),
+            Some(line) => line.print_above(text),
             None => anstream::eprintln!("{text}"),
         }
     }
@@ -63,7 +102,7 @@ impl Screen {
 impl Drop for Screen {
     fn drop(&mut self) {
         if let Some(line) = &self.line {
-            line.finish_and_clear();
+            line.draw("");
         }
     }
 }
@@ -76,7 +115,7 @@ impl RunProgress {
         keeper: Option<Keeper>,
         waits: bool,
     ) -> Self {
-        let line = io::stderr().is_terminal().then(ProgressBar::new_spinner);
+        let line = io::stderr().is_terminal().then(StatusLine::new);
         Self {
             screen: Arc::new(Screen { line }),
             waits,
@@ -92,10 +131,7 @@ impl RunProgress {
     /// Shows a line on a terminal, or if it is due in a log.
     fn show(&self, text: &str, is_due: impl Fn() -> bool) {
         match &self.screen.line {
-            Some(line) => {
-                line.set_message(text.to_owned());
-                line.tick();
-            }
+            Some(line) => line.set(text),
             None if is_due() => self.screen.print(text),
             None => {}
         }
