@@ -10,6 +10,7 @@ use ::evidence::{
     api::{Edition, Role},
     redact::without_credentials,
 };
+use anstyle::{AnsiColor, Style};
 use clap::Args;
 use collect::{
     clock::Clock,
@@ -18,7 +19,6 @@ use collect::{
     requests::{AuditLog, merge_into, read_audit_log},
     survey,
 };
-use owo_colors::Style;
 use report::{count, escape, page::Page};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -185,10 +185,10 @@ pub enum State {
 impl State {
     fn shown(self) -> (&'static str, Style) {
         match self {
-            State::Ok => ("ok", Style::new().green()),
-            State::Missing => ("missing", Style::new().cyan()),
-            State::Warn => ("warn", Style::new().yellow().bold()),
-            State::Error => ("error", Style::new().red().bold()),
+            State::Ok => ("ok", AnsiColor::Green.on_default()),
+            State::Missing => ("missing", AnsiColor::Cyan.on_default()),
+            State::Warn => ("warn", AnsiColor::Yellow.on_default().bold()),
+            State::Error => ("error", AnsiColor::Red.on_default().bold()),
         }
     }
 }

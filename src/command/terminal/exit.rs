@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anstyle::AnsiColor;
 use collect::{
     CollectError,
     connect::{ConnectError, ConnectFault, Connection},
@@ -130,8 +131,8 @@ impl Failure {
 }
 
 fn red(text: &str) -> String {
-    use owo_colors::OwoColorize;
-    text.red().bold().to_string()
+    let style = AnsiColor::Red.on_default().bold();
+    format!("{style}{text}{style:#}")
 }
 
 impl From<HubError> for Failure {

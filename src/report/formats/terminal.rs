@@ -3,8 +3,8 @@
 
 use std::fmt::Write as _;
 
+use anstyle::{AnsiColor, Style};
 use judge::{Decision, RuleVerdict, Verdict};
-use owo_colors::{OwoColorize as _, Style};
 
 use crate::{
     COMMAND, Report,
@@ -32,8 +32,8 @@ pub fn list(report: &Report) -> String {
         let weight = format!("[{}]", verdict.applies.weight());
         let id = verdict.rule.id;
         let outcome = outcome(verdict);
-        let outcome = outcome.style(style(shown_verdict(verdict)));
-        let _ = writeln!(text, "{weight:<17} {id:<longest$} ... {outcome}");
+        let style = style(shown_verdict(verdict));
+        let _ = writeln!(text, "{weight:<17} {id:<longest$} ... {style}{outcome}{style:#}");
     }
     text + "\n"
 }
@@ -50,9 +50,9 @@ fn outcome(verdict: &RuleVerdict) -> String {
 
 fn style(verdict: Verdict) -> Style {
     match verdict {
-        Verdict::Pass => Style::new().green(),
-        Verdict::Fail => Style::new().red().bold(),
-        Verdict::Warn | Verdict::Waived | Verdict::Inconclusive => Style::new().yellow(),
+        Verdict::Pass => AnsiColor::Green.on_default(),
+        Verdict::Fail => AnsiColor::Red.on_default().bold(),
+        Verdict::Warn | Verdict::Waived | Verdict::Inconclusive => AnsiColor::Yellow.on_default(),
         Verdict::NotApplicable | Verdict::Skipped => Style::new().dimmed(),
     }
 }
@@ -90,7 +90,7 @@ fn failures(page: &mut Page, report: &Report, command: &str) {
     failing.sort_by_key(|verdict| (verdict.level(), verdict.basis()));
     for verdict in failing {
         let heading = format!("FAIL [{}] {}", verdict.applies.weight(), verdict.rule.id);
-        page.styled(0, &heading, Style::new().red().bold());
+        page.styled(0, &heading, AnsiColor::Red.on_default().bold());
         findings::in_full(page, verdict, command);
         page.gap();
     }
@@ -107,7 +107,7 @@ fn warnings(page: &mut Page, report: &Report) {
             count(verdict.found(), "finding"),
             escape::line(first)
         );
-        page.labelled(0, "warning", Style::new().yellow(), &text);
+        page.labelled(0, "warning", AnsiColor::Yellow.on_default(), &text);
     }
     if !warnings.is_empty() {
         page.gap();
@@ -155,10 +155,10 @@ fn decide(page: &mut Page, report: &Report) {
         page.gap();
     }
     let style = match report.judgement.decision {
-        Decision::Conformant => Style::new().green().bold(),
+        Decision::Conformant => AnsiColor::Green.on_default().bold(),
         Decision::NoViolation => Style::new().bold(),
-        Decision::NotConformant => Style::new().red().bold(),
-        Decision::Inconclusive => Style::new().yellow().bold(),
+        Decision::NotConformant => AnsiColor::Red.on_default().bold(),
+        Decision::Inconclusive => AnsiColor::Yellow.on_default().bold(),
     };
     page.hanging(&decision::headline(report), style);
     page.hanging(&decision::basis(report), Style::new());

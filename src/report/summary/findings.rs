@@ -2,8 +2,8 @@
 
 use std::{collections::HashMap, hash::Hash};
 
+use anstyle::Style;
 use judge::{RuleVerdict, Verdict, rules::Finding};
-use owo_colors::Style;
 
 use crate::{
     Report,

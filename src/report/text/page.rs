@@ -2,13 +2,15 @@
 
 use std::fmt::Write;
 
-use owo_colors::{OwoColorize, Style};
+use anstyle::Style;
 use unicode_width::UnicodeWidthChar;
 
 /// The least room for text behind a deep indent, in columns.
 const ROOM: usize = 20;
 
 const PLAIN: Style = Style::new();
+const BOLD: Style = PLAIN.bold();
+const DIMMED: Style = PLAIN.dimmed();
 
 /// Text under construction. It always has colours; the output stream strips them if needed.
 #[derive(Debug)]
@@ -29,7 +31,7 @@ impl Page {
 
     /// A heading that begins a part of the page.
     pub fn heading(&mut self, text: &str) {
-        let _ = writeln!(self.text, "{}:\n", text.bold());
+        let _ = writeln!(self.text, "{BOLD}{text}{BOLD:#}:\n");
     }
 
     /// An empty line.
@@ -54,12 +56,12 @@ impl Page {
 
     /// A paragraph behind a mark in bold; all its lines stand to the right of the mark.
     pub fn marked(&mut self, indent: usize, mark: &str, text: &str) {
-        self.behind(indent, &format!("{mark} "), PLAIN.bold(), text);
+        self.behind(indent, &format!("{mark} "), BOLD, text);
     }
 
     /// A named value: the name in a dim column of its own.
     pub fn field(&mut self, indent: usize, name: &str, value: &str) {
-        self.behind(indent, &format!("{name:<10}"), PLAIN.dimmed(), value);
+        self.behind(indent, &format!("{name:<10}"), DIMMED, value);
     }
 
     /// A value behind a word of that style, in a column of its own.
@@ -70,7 +72,7 @@ impl Page {
     /// A named command: in one line however long, as a line break in a copied command would cut it in two.
     pub fn command(&mut self, indent: usize, name: &str, command: &str) {
         let name = format!("{:indent$}{name:<10}", "");
-        let _ = writeln!(self.text, "{}{command}", name.dimmed());
+        let _ = writeln!(self.text, "{DIMMED}{name}{DIMMED:#}{command}");
     }
 
     /// Lines that must stay as they are, such as YAML, indented.
@@ -94,10 +96,10 @@ impl Page {
         let lines = Wrapping::of(text, hang, first, self.width);
         for (number, line) in lines.iter().enumerate() {
             let _ = match number {
-                0 => write!(self.text, "{}", first.style(mark_style)),
+                0 => write!(self.text, "{mark_style}{first}{mark_style:#}"),
                 _ => write!(self.text, "{margin}"),
             };
-            let _ = writeln!(self.text, "{}", line.style(style));
+            let _ = writeln!(self.text, "{style}{line}{style:#}");
         }
     }
 
@@ -240,7 +242,7 @@ mod tests {
 
     #[test]
     fn hanging_paragraph_indents_all_lines_but_the_first() {
-        let lines = lines_of(|page| page.hanging(&"word ".repeat(20), PLAIN.bold()));
+        let lines = lines_of(|page| page.hanging(&"word ".repeat(20), BOLD));
         let is_hanging = lines[0].starts_with("word") && lines[1].starts_with("  word");
         assert!(is_hanging, "{lines:?}");
     }
