@@ -10,7 +10,7 @@ use std::{
 };
 
 use evidence::{LARGEST_CREDENTIAL, LARGEST_KUBECONFIG, api::UnknownName, check_bounded, read_text};
-use futures::executor::block_on;
+use futures::FutureExt as _;
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
@@ -107,9 +107,10 @@ pub fn config(
         context: Some(context.clone()),
         ..KubeConfigOptions::default()
     };
-    // It never waits for anything.
-    let config = block_on(Config::from_custom_kubeconfig(one, &options));
-    let config = config.map_err(|error| unusable(&error))?;
+    let config = Config::from_custom_kubeconfig(one, &options).now_or_never();
+    let config = config
+        .expect("it never waits")
+        .map_err(|error| unusable(&error))?;
     Ok((config, context))
 }
 

@@ -8,7 +8,7 @@ use evidence::{
     api::{ClusterProfile, address::Address, names},
     kubeconfig_in_clear,
 };
-use futures::executor::block_on;
+use futures::FutureExt as _;
 use http::StatusCode;
 use kube::{
     Client, Config,
@@ -306,9 +306,10 @@ fn with_small_scheme(server: &str) -> String {
 }
 
 fn load(kubeconfig: Kubeconfig) -> Result<Config, &'static str> {
-    // It never waits for anything. Its errors may quote what it could not read.
     let options = KubeConfigOptions::default();
-    block_on(Config::from_custom_kubeconfig(kubeconfig, &options)).map_err(|_| MALFORMED)
+    let config = Config::from_custom_kubeconfig(kubeconfig, &options).now_or_never();
+    // Errors may quote what it could not read.
+    config.expect("it never waits").map_err(|_| MALFORMED)
 }
 
 /// Asks the member whether it knows the credential's user, and what that user may do.

@@ -153,13 +153,16 @@ fn ends_key(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use futures::FutureExt as _;
+
     use super::*;
 
     fn kept(text: &str) -> String {
         let secrets = vec!["CANARY-token".to_owned()];
         let tail = Mutex::new(Tail::without(secrets));
         let reading = Sink::Tail(&tail).read(Some(text.as_bytes()));
-        futures::executor::block_on(reading).expect("it is not too large");
+        let outcome = reading.now_or_never().expect("it never waits");
+        outcome.expect("it is not too large");
         tail.into_inner().finish()
     }
 
@@ -182,7 +185,8 @@ mod tests {
         let read = |text: &str| {
             let tail = Mutex::new(Tail::without(vec!["CANARY".to_owned()]));
             let reading = Sink::Tail(&tail).read(Some(text.as_bytes()));
-            futures::executor::block_on(reading).expect("it is not too large");
+            let outcome = reading.now_or_never().expect("it never waits");
+            outcome.expect("it is not too large");
             let Printed { profile, decision } = tail.into_inner().printed;
             let shown = |key: ObjectKey| format!("{}/{}", key.namespace, key.name);
             [profile, decision].map(|key| key.map_or_else(String::new, shown))
