@@ -12,7 +12,6 @@ use k8s_openapi::{
         core::v1 as core, events::v1 as events, rbac::v1 as rbac,
     },
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
-    schemars::JsonSchema,
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
@@ -70,7 +69,7 @@ pub(crate) fn resources() -> impl Iterator<Item = Resource> {
                     Family::Definition,
                     "crd crds",
                     "",
-                    definition_schema(),
+                    typed::schema::<CustomResourceDefinition>(),
                 )
             },
         ]
@@ -88,7 +87,7 @@ pub(crate) fn token_request() -> Arc<Resource> {
 /// A resource whose objects are decoded as `T`.
 fn typed<T>(family: Family, short_names: &str, selectable: &str) -> Resource
 where
-    T: k8s_openapi::Resource<Scope: 'static> + JsonSchema + Serialize + DeserializeOwned,
+    T: k8s_openapi::Resource<Scope: 'static> + Serialize + DeserializeOwned,
 {
     Resource {
         decode: Some(typed::decode_as::<T>),
@@ -122,14 +121,6 @@ where
             ..Version::plain(T::VERSION)
         }],
     }
-}
-
-/// The schema of CRDs. [`super::definition`] checks what it leaves open.
-fn definition_schema() -> Value {
-    let mut schema = typed::schema::<CustomResourceDefinition>();
-    let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    schema["properties"]["spec"]["properties"]["versions"]["items"] = any;
-    schema
 }
 
 /// The printer columns of a built-in kind, as CRDs have them. None for a name and an age.

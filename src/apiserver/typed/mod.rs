@@ -3,11 +3,9 @@
 use std::sync::LazyLock;
 
 use k8s_openapi::{
-    Resource,
-    api::core::v1::Namespace,
+    Resource, api::core::v1::Namespace,
     apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
-    schemars::{JsonSchema, generate::SchemaSettings},
 };
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
@@ -174,15 +172,45 @@ pub(crate) fn event_in(group: &str, event: &Value) -> Value {
 /// The schema of a kind, whose `apiVersion`, `kind` and `metadata` all objects have.
 pub(crate) static OBJECT: LazyLock<Value> = LazyLock::new(schema::<Namespace>);
 
-/// The schema of a type, without references to others.
-pub(crate) fn plain_schema<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::openapi3().with(|settings| settings.inline_subschemas = true);
-    T::json_schema(&mut settings.into_generator()).to_value()
+/// The schemas of types, as k8s-openapi describes them: see `examples/schemas.rs`.
+static TYPES: LazyLock<Map<String, Value>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("schemas.json")).expect("a table of schemas"));
+
+/// The schema of the type whose name ends with `.package.version.Kind`, without references to others.
+pub(crate) fn type_schema(name: &str) -> Value {
+    let (_, schema) = TYPES
+        .iter()
+        .find(|(whole, _)| whole.ends_with(name))
+        .unwrap_or_else(|| panic!("schemas.json lacks {name}"));
+    let mut schema = schema.clone();
+    inline(&mut schema);
+    schema
+}
+
+/// Replaces references by what they refer to. A description next to a reference wins.
+fn inline(schema: &mut Value) {
+    if let Some(name) = schema["$ref"].as_str() {
+        let name = name.rsplit('/').next().unwrap_or(name);
+        let description = schema.get("description").cloned();
+        *schema = TYPES[name].clone();
+        if let Some(description) = description {
+            schema["description"] = description;
+        }
+    }
+    match schema {
+        Value::Object(fields) => fields.values_mut().for_each(inline),
+        Value::Array(items) => items.iter_mut().for_each(inline),
+        _ => {}
+    }
 }
 
 /// The schema of the kind `T`, with its merges.
-pub(crate) fn schema<T: Resource + JsonSchema>() -> Value {
-    let mut schema = plain_schema::<T>();
+pub(crate) fn schema<T: Resource>() -> Value {
+    let package = match T::GROUP {
+        "" => "core",
+        group => group.split('.').next().unwrap_or(group),
+    };
+    let mut schema = type_schema(&format!(".{package}.{}.{}", T::VERSION, T::KIND));
     for (_, path, how) in MERGES
         .iter()
         .filter(|(kind, ..)| kind.is_empty() || *kind == T::KIND)

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ListMeta;
 use ring::digest::{SHA512, digest};
 use serde_json::{Map, Value, json};
 
@@ -14,7 +13,7 @@ use crate::{
         resource::{Family, Resource, Version, path_of},
         storage::{Documents, Storage},
     },
-    typed::{OBJECT, plain_schema},
+    typed::{OBJECT, type_schema},
 };
 
 pub(crate) const JSON: &str = "application/json";
@@ -99,7 +98,7 @@ impl Parts {
             one["properties"][field] = OBJECT["properties"][field].clone();
             list["properties"][field] = OBJECT["properties"][field].clone();
         }
-        list["properties"]["metadata"] = plain_schema::<ListMeta>();
+        list["properties"]["metadata"] = type_schema(".meta.v1.ListMeta");
         if let Some(required) = one["required"].as_array_mut() {
             // Objects may be sent without metadata.
             required.retain(|field| field != "metadata");
