@@ -61,9 +61,10 @@ impl StatusLine {
     }
 
     fn set(&self, text: &str) {
-        let columns = usize::from(self.terminal.size().1);
+        // A full line would wrap on some terminals.
+        let columns = usize::from(self.terminal.size().1).saturating_sub(1);
         let mut shown = lock(&self.text);
-        *shown = truncate_str(text, columns, "").into_owned();
+        *shown = truncate_str(text, columns, "…").into_owned();
         self.draw(&shown);
     }
 
