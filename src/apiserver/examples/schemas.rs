@@ -59,22 +59,20 @@ fn main() {
         define(&mut generator);
     }
     let mut definitions = generator.take_definitions(false);
-    definitions.retain(|name, _| {
-        !OF_VERSIONS
+    let is_of_version = |name: &str| {
+        OF_VERSIONS
             .iter()
             .any(|kind| name.ends_with(&format!(".v1.{kind}")))
-    });
+    };
+    definitions.retain(|name, _| !is_of_version(name));
     for (name, schema) in &mut definitions {
         if name.ends_with(LEFT_OPEN) {
             *schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
         }
     }
-    println!("{{");
-    let lines: Vec<String> = definitions
-        .iter()
-        .map(|(name, schema)| format!("\"{name}\": {schema}"))
-        .collect();
-    println!("{}\n}}", lines.join(",\n"));
+    let line = |(name, schema)| format!("\"{name}\": {schema}");
+    let lines: Vec<String> = definitions.iter().map(line).collect();
+    println!("{{\n{}\n}}", lines.join(",\n"));
 }
 
 fn define<T: JsonSchema>(generator: &mut SchemaGenerator) {
