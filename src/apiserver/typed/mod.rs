@@ -178,10 +178,8 @@ static TYPES: LazyLock<Map<String, Value>> =
 
 /// The schema of the type whose name ends with `.package.version.Kind`, without references to others.
 pub(crate) fn type_schema(name: &str) -> Value {
-    let (_, schema) = TYPES
-        .iter()
-        .find(|(whole, _)| whole.ends_with(name))
-        .unwrap_or_else(|| panic!("schemas.json lacks {name}"));
+    let found = TYPES.iter().find(|(whole, _)| whole.ends_with(name));
+    let (_, schema) = found.unwrap_or_else(|| panic!("schemas.json lacks {name}"));
     let mut schema = schema.clone();
     inline(&mut schema);
     schema
