@@ -176,7 +176,7 @@ pub(crate) static OBJECT: LazyLock<Value> = LazyLock::new(schema::<Namespace>);
 static TYPES: LazyLock<Map<String, Value>> =
     LazyLock::new(|| serde_json::from_str(include_str!("schemas.json")).expect("a table of schemas"));
 
-/// The schema of the type whose name ends with `.package.version.Kind`, without references to others.
+/// The schema of a type, by the end of its name (`.package.version.Kind`). It refers to no other one.
 pub(crate) fn type_schema(name: &str) -> Value {
     let found = TYPES.iter().find(|(whole, _)| whole.ends_with(name));
     let (_, schema) = found.unwrap_or_else(|| panic!("schemas.json lacks {name}"));

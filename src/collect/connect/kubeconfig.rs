@@ -107,11 +107,17 @@ pub fn config(
         context: Some(context.clone()),
         ..KubeConfigOptions::default()
     };
-    let config = Config::from_custom_kubeconfig(one, &options).now_or_never();
-    let config = config
-        .expect("it never waits")
-        .map_err(|error| unusable(&error))?;
+    let config = client_config(one, &options).map_err(|error| unusable(&error))?;
     Ok((config, context))
+}
+
+/// The configuration of a client by a kubeconfig.
+pub(crate) fn client_config(
+    kubeconfig: Kubeconfig,
+    options: &KubeConfigOptions,
+) -> Result<Config, KubeconfigError> {
+    let reading = Config::from_custom_kubeconfig(kubeconfig, options);
+    reading.now_or_never().expect("it never waits")
 }
 
 fn unusable(fault: ConnectFault, context: &str, place: &str, error: &dyn fmt::Display) -> ConnectError {

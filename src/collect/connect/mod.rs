@@ -29,6 +29,7 @@ pub(crate) use self::{
     },
     exec::{EXEC_INFO, ExecCredential, Hidden, exec_info, run_plugin},
     failure::{Failure, How, LONGEST_WAIT, code_name, cut, one_line, read_status},
+    kubeconfig::client_config,
     own_credentials::{OwnCredentials, Redaction, credentials_in, secrets_in},
 };
 pub use self::{

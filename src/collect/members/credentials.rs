@@ -8,7 +8,6 @@ use evidence::{
     api::{ClusterProfile, address::Address, names},
     kubeconfig_in_clear,
 };
-use futures::FutureExt as _;
 use http::StatusCode;
 use kube::{
     Client, Config,
@@ -23,7 +22,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{ClientError, Failure, Hidden, TimedClient, alone, exec, retry},
+    connect::{ClientError, Failure, Hidden, TimedClient, alone, client_config, exec, retry},
     plugins::{Plugins, Request},
     watch::fold_list,
 };
@@ -306,10 +305,8 @@ fn with_small_scheme(server: &str) -> String {
 }
 
 fn load(kubeconfig: Kubeconfig) -> Result<Config, &'static str> {
-    let options = KubeConfigOptions::default();
-    let config = Config::from_custom_kubeconfig(kubeconfig, &options).now_or_never();
     // Errors may quote what it could not read.
-    config.expect("it never waits").map_err(|_| MALFORMED)
+    client_config(kubeconfig, &KubeConfigOptions::default()).map_err(|_| MALFORMED)
 }
 
 /// Asks the member whether it knows the credential's user, and what that user may do.

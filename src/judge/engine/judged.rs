@@ -360,7 +360,7 @@ fn owners_of_manager_names<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
     for profile in profiles.filter(|profile| !profile.manager().is_empty()) {
         for entry in recorded_entries(profile).filter(|entry| !entry.manager.is_empty()) {
             let name = &*entry.manager;
-            // Nearly all profiles have the same field managers.
+            // Few profiles have a field manager of their own.
             if known.contains(&(profile.manager(), name)) || !owns_part(entry, MANAGER) {
                 continue;
             }

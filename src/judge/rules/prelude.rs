@@ -2,7 +2,7 @@
 
 pub(crate) use evidence::api::names::*;
 use evidence::{
-    api::Labels,
+    api::{Labels, Metadata},
     leak::{Grade, Leak, leaks_under},
 };
 
@@ -58,8 +58,18 @@ pub(crate) fn leaks_at(path: impl FnOnce() -> String, leaks: Vec<Leak>) -> Optio
     (!leaks.is_empty()).then(|| (path(), leaks))
 }
 
-/// The credentials in labels or annotations, each with its path.
-pub(crate) fn leaks_in_labels(path: &str, labels: &Labels, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
+/// The credentials in an object's labels and annotations, each with its path.
+pub(crate) fn leaks_in_metadata(metadata: &Metadata, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
+    let mut leaks = leaks_in_labels("metadata.labels", &metadata.labels, hub);
+    leaks.extend(leaks_in_labels(
+        "metadata.annotations",
+        &metadata.annotations,
+        hub,
+    ));
+    leaks
+}
+
+fn leaks_in_labels(path: &str, labels: &Labels, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
     let leaks = labels.iter().flat_map(|(key, value)| {
         let path = || format!("{path}[{key}]");
         [

@@ -41,8 +41,8 @@ impl Intervals {
         };
         let last = by_place.last().copied().flatten();
         let last_change = by_place.iter().rposition(|holds| *holds != last);
-        let begins = last_change.map_or(0, |place| place + 1);
-        let begins_late = last == Some(true) && seen_at(begins) > window_end;
+        let last_begins = last_change.map_or(0, |place| place + 1);
+        let begins_late = last == Some(true) && seen_at(last_begins) > window_end;
         // When it was over, if that was seen after the window, and else when the run stopped watching for it.
         let end = if last == Some(false) || begins_late {
             timeline.window_end.unwrap_or(timeline.end)

@@ -10,7 +10,7 @@ use serde_json::Value as Json;
 
 use super::access::{Entry, all_entries, effective_entries};
 use crate::{
-    rules::prelude::{leaks_at, leaks_in_labels, no_leaks, *},
+    rules::prelude::{leaks_at, leaks_in_metadata, no_leaks, *},
     text::{decode_base64, redacted_address},
 };
 
@@ -292,7 +292,7 @@ fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
 
 /// `access/no-secrets-elsewhere`: no other part of a profile contains a credential.
 pub(crate) fn no_secrets_elsewhere(profile: &ClusterProfile, hub: &Hub) -> Answer {
-    let (metadata, status) = (&profile.metadata, &profile.status);
+    let status = &profile.status;
     let texts = [
         ("spec.displayName", profile.spec.display_name.as_deref()),
         ("spec.clusterManager.name", Some(profile.manager())),
@@ -316,12 +316,7 @@ pub(crate) fn no_secrets_elsewhere(profile: &ClusterProfile, hub: &Hub) -> Answe
             leaks_at(|| path("message"), leaks_in_text(&condition.message)),
         ]
     });
-    let mut parts = leaks_in_labels("metadata.labels", &metadata.labels, hub);
-    parts.extend(leaks_in_labels(
-        "metadata.annotations",
-        &metadata.annotations,
-        hub,
-    ));
+    let mut parts = leaks_in_metadata(&profile.metadata, hub);
     parts.extend(texts.into_iter().chain(properties).chain(conditions).flatten());
     no_leaks("profile", parts)
 }

@@ -108,13 +108,7 @@ fn is_undefined(key: &str) -> bool {
 
 /// `placement-labels/reason-is-public`
 pub(crate) fn reason_is_public(slice: &PlacementDecision, hub: &Hub) -> Answer {
-    let metadata = &slice.metadata;
-    let mut parts = leaks_in_labels("metadata.labels", &metadata.labels, hub);
-    parts.extend(leaks_in_labels(
-        "metadata.annotations",
-        &metadata.annotations,
-        hub,
-    ));
+    let mut parts = leaks_in_metadata(&slice.metadata, hub);
     parts.push(("schedulerName".to_owned(), leaks_in_text(slice.scheduler())));
     parts.extend(slice.clusters().iter().enumerate().map(|(place, decision)| {
         let reason = decision.reason.as_deref().unwrap_or_default();
