@@ -58,15 +58,13 @@ named_enum! {
 impl<'a> Address<'a> {
     /// Splits an address into its parts, valid or not.
     pub fn split(text: &'a str) -> Self {
-        let mut colons = text.match_indices(':').map(|(at, _)| at);
-        let (scheme, rest) = match colons.find(|at| text[*at..].starts_with("://")) {
-            Some(at) => (Some(&text[..at]), &text[at + "://".len()..]),
+        let mut triples = text.as_bytes().windows(3);
+        let (scheme, rest) = match triples.position(|triple| triple == b"://") {
+            Some(at) => (Some(&text[..at]), &text[at + 3..]),
             None => (None, text),
         };
-        let (authority, path) = match rest.find(['/', '?', '#']) {
-            Some(at) => rest.split_at(at),
-            None => (rest, ""),
-        };
+        let path = rest.bytes().position(|byte| matches!(byte, b'/' | b'?' | b'#'));
+        let (authority, path) = rest.split_at(path.unwrap_or(rest.len()));
         let (userinfo, authority) = match authority.rsplit_once('@') {
             Some((userinfo, authority)) => (Some(userinfo), authority),
             None => (None, authority),
@@ -270,12 +268,14 @@ fn is_host(text: &str) -> bool {
     }
     let name = text.strip_suffix('.').unwrap_or(text);
     let may_stand = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let is_label =
-        |label: &str| (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-');
+    let mut labels = name.as_bytes().split(|byte| *byte == b'.');
+    let is_label = |label: &[u8]| {
+        (1..=63).contains(&label.len()) && !label.starts_with(b"-") && !label.ends_with(b"-")
+    };
     // A name that ends in a number is a malformed IPv4 address.
-    let last = name.rsplit('.').next().unwrap_or_default();
-    let ends_in_number = last.bytes().all(|byte| byte.is_ascii_digit());
-    name.len() <= 253 && !ends_in_number && name.chars().all(may_stand) && name.split('.').all(is_label)
+    let last = labels.clone().next_back().unwrap_or_default();
+    let ends_in_number = last.iter().all(u8::is_ascii_digit);
+    name.len() <= 253 && !ends_in_number && name.chars().all(may_stand) && labels.all(is_label)
 }
 
 fn is_domain_or_below(name: &str, domain: &str) -> bool {

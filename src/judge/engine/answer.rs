@@ -67,6 +67,9 @@ impl Answer {
     /// Merges two answers: the first of broken, unknown, warning, kept, and not applicable counts.
     pub(crate) fn and(self, other: Self) -> Self {
         match (self, other) {
+            // Nearly all answers are one of these.
+            (answer, Self::NotApplicable) | (Self::NotApplicable, answer) => answer,
+            (answer, Self::Kept) | (Self::Kept, answer) => answer,
             (Self::Warning(mut warnings), Self::Warning(more)) => {
                 warnings.extend(more);
                 Self::Warning(warnings)
@@ -79,10 +82,7 @@ impl Answer {
                 Self::Broken(findings)
             }
             (broken @ Self::Broken(_), _) | (_, broken @ Self::Broken(_)) => broken,
-            (unknown @ Self::Unknown(_), _) | (_, unknown @ Self::Unknown(_)) => unknown,
-            (warning @ Self::Warning(_), _) | (_, warning @ Self::Warning(_)) => warning,
-            (Self::Kept, _) | (_, Self::Kept) => Self::Kept,
-            (Self::NotApplicable, Self::NotApplicable) => Self::NotApplicable,
+            (unknown @ Self::Unknown(_), _) | (_, unknown) => unknown,
         }
     }
 

@@ -1,6 +1,6 @@
 //! The formats of credentials, as regular expressions.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::Regex;
@@ -149,7 +149,9 @@ pub const OWN_CREDENTIAL: &str = "redacted-credential-of-the-runner";
 struct Format {
     /// Texts of which every match holds one.
     hints: Vec<&'static str>,
-    pattern: Regex,
+    pattern: &'static str,
+    /// Compiled when a text holds a hint: most runs read none.
+    compiled: OnceLock<Regex>,
     what: &'static str,
 }
 
@@ -163,9 +165,10 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         let (pattern, what) = rest.split_once('\t')?;
         Some((hints, pattern, what))
     });
-    let format = |(hints, pattern, what): (&'static str, &str, &'static str)| Format {
+    let format = |(hints, pattern, what): (&'static str, &'static str, &'static str)| Format {
         hints: hints.split(' ').collect(),
-        pattern: constant(pattern),
+        pattern,
+        compiled: OnceLock::new(),
         what,
     };
     rows.chain([own]).map(format).collect()
@@ -199,7 +202,8 @@ pub(super) fn find_issued(text: &str, finds: &mut Vec<Find>) {
     }
     for format in FORMATS.iter() {
         if format.hints.iter().any(|hint| text.contains(hint)) {
-            let found = format.pattern.find_iter(text);
+            let pattern = format.compiled.get_or_init(|| constant(format.pattern));
+            let found = pattern.find_iter(text);
             finds.extend(found.map(|found| Find::new(found.range(), format.what, Grade::Certain)));
         }
     }
