@@ -104,8 +104,11 @@ impl<'a> Address<'a> {
 
     /// Returns `true` if the host is the API server's name in any cluster: each reader reaches its own.
     pub(crate) fn is_own_api_server(&self) -> bool {
-        let host = self.bare_host().to_ascii_lowercase();
-        matches!(&*host, "kubernetes" | "kubernetes.default") || host.starts_with("kubernetes.default.svc")
+        const SERVICE: &str = "kubernetes.default.svc";
+        let host = self.bare_host();
+        let names = ["kubernetes", "kubernetes.default", SERVICE];
+        let begins = host.get(..SERVICE.len()).unwrap_or(host);
+        names.iter().any(|name| begins.eq_ignore_ascii_case(name))
     }
 
     /// Returns `true` if only the pods of one cluster can resolve the host: the name of a Service there.
@@ -153,7 +156,11 @@ fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
             Fault::NotAbsolute
         });
     };
-    let may_stand = |c: char| c != '\\' && (c.is_alphanumeric() || c.is_ascii_punctuation());
+    let may_stand = |c: char| match c {
+        '\\' => false,
+        _ if c.is_ascii() => c.is_ascii_graphic(),
+        _ => c.is_alphanumeric(),
+    };
     if !text.chars().all(may_stand) {
         return Some(Fault::NotValid);
     }
@@ -193,11 +200,12 @@ pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
         return None;
     }
     let has_more = address.userinfo.is_some() || !address.path.is_empty();
+    let host_fault = address.host_fault();
     match address.port {
-        _ if address.host_fault() == Some(Fault::Brackets) => Some(Fault::Brackets),
-        None if !has_more && address.host_fault().is_none() => Some(Fault::NoPort),
+        _ if host_fault == Some(Fault::Brackets) => host_fault,
+        None if !has_more && host_fault.is_none() => Some(Fault::NoPort),
         None => Some(Fault::Form),
-        Some(_) if address.userinfo.is_some() || address.host_fault().is_some() => Some(Fault::Host),
+        Some(_) if address.userinfo.is_some() || host_fault.is_some() => Some(Fault::Host),
         Some(port) if has_more || !is_port(port) => Some(Fault::Port),
         Some(_) => None,
     }
@@ -269,9 +277,8 @@ fn is_host(text: &str) -> bool {
     let name = text.strip_suffix('.').unwrap_or(text);
     let may_stand = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     let mut labels = name.as_bytes().split(|byte| *byte == b'.');
-    let is_label = |label: &[u8]| {
-        (1..=63).contains(&label.len()) && !label.starts_with(b"-") && !label.ends_with(b"-")
-    };
+    let is_label =
+        |label: &[u8]| (1..=63).contains(&label.len()) && !label.starts_with(b"-") && !label.ends_with(b"-");
     // A name that ends in a number is a malformed IPv4 address.
     let last = labels.clone().next_back().unwrap_or_default();
     let ends_in_number = last.iter().all(u8::is_ascii_digit);
@@ -279,9 +286,11 @@ fn is_host(text: &str) -> bool {
 }
 
 fn is_domain_or_below(name: &str, domain: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let before = name.strip_suffix(domain);
-    before.is_some_and(|before| before.is_empty() || before.ends_with('.'))
+    let split = name.len().checked_sub(domain.len());
+    let parts = split.and_then(|at| name.split_at_checked(at));
+    parts.is_some_and(|(before, end)| {
+        end.eq_ignore_ascii_case(domain) && (before.is_empty() || before.ends_with('.'))
+    })
 }
 
 #[cfg(test)]
