@@ -55,8 +55,8 @@ impl About {
     fn checks(&self, endpoint: &str) -> Vec<&str> {
         let mut checks: Vec<&str> = CHECKS.split_whitespace().collect();
         let failing = self.failing.iter().map(String::as_str);
-        let others: Vec<&str> = failing.filter(|name| !checks.contains(name)).collect();
-        checks.extend(others);
+        let other_checks: Vec<&str> = failing.filter(|name| !checks.contains(name)).collect();
+        checks.extend(other_checks);
         checks.retain(|name| match endpoint {
             "readyz" => *name != UNREADY,
             _ => !READY_ONLY.contains(name),

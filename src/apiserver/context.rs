@@ -179,7 +179,7 @@ impl State {
 }
 
 /// The user whom the headers ask to impersonate, with the requested groups.
-fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
+fn requested_user(headers: &HeaderMap) -> Outcome<Option<User>> {
     let texts = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();
         values
@@ -191,37 +191,37 @@ fn wanted(headers: &HeaderMap) -> Outcome<Option<User>> {
         let key = name.as_str().strip_prefix("impersonate-extra-")?;
         Some((decoded(key), texts(name.as_str())))
     });
-    let wanted = User {
+    let impersonated = User {
         name: first("impersonate-user"),
         uid: first("impersonate-uid"),
         groups: texts("impersonate-group"),
         extra: extra.collect(),
         rules: Vec::new(),
     };
-    if wanted.name.is_empty() && wanted != User::default() {
+    if impersonated.name.is_empty() && impersonated != User::default() {
         return Err(Failure::bad_request(
             "requested impersonation without impersonating a user name",
         ));
     }
-    Ok(Some(wanted).filter(|wanted| !wanted.name.is_empty()))
+    Ok(Some(impersonated).filter(|user| !user.name.is_empty()))
 }
 
 /// Returns the impersonated user, if `asker` may impersonate it.
 pub(crate) fn impersonated(state: &State, asker: &User, headers: &HeaderMap) -> Outcome<Option<User>> {
-    let Some(wanted) = wanted(headers)? else {
+    let Some(user) = requested_user(headers)? else {
         return Ok(None);
     };
-    for act in acts(&wanted) {
+    for act in acts(&user) {
         let decision = state.authorize(asker, &act);
         if !decision.allowed {
             return Err(rbac::forbidden(asker, &act, &decision.reason));
         }
     }
-    Ok(Some(complete(wanted)))
+    Ok(Some(complete(user)))
 }
 
 /// The permissions that impersonation needs.
-fn acts(wanted: &User) -> Vec<Act<'_>> {
+fn acts(user: &User) -> Vec<Act<'_>> {
     const GROUP: &str = "authentication.k8s.io";
     let act = |group, resource, name| Act {
         verb: "impersonate",
@@ -230,18 +230,18 @@ fn acts(wanted: &User) -> Vec<Act<'_>> {
         name,
         ..Act::default()
     };
-    let mut acts = vec![match account_of(&wanted.name) {
+    let mut acts = vec![match account_of(&user.name) {
         Some((namespace, name)) => Act {
             namespace,
             ..act("", "serviceaccounts", name)
         },
-        None => act("", "users", &wanted.name),
+        None => act("", "users", &user.name),
     }];
-    if !wanted.uid.is_empty() {
-        acts.push(act(GROUP, "uids", &wanted.uid));
+    if !user.uid.is_empty() {
+        acts.push(act(GROUP, "uids", &user.uid));
     }
-    acts.extend(wanted.groups.iter().map(|name| act("", "groups", name)));
-    for (subresource, values) in &wanted.extra {
+    acts.extend(user.groups.iter().map(|name| act("", "groups", name)));
+    for (subresource, values) in &user.extra {
         acts.extend(values.iter().map(|value| Act {
             subresource,
             ..act(GROUP, "userextras", value)
@@ -315,21 +315,21 @@ impl Entry {
     }
 
     /// Records the object that was sent, and the name and identity in it.
-    pub(crate) fn object(&mut self, sent: &Value) {
+    pub(crate) fn object(&mut self, object: &Value) {
         let reference = &mut self.event["objectRef"];
         for key in ["name", "namespace", "uid", "resourceVersion"] {
-            let value = meta::text(sent, key);
+            let value = meta::text(object, key);
             if !value.is_empty() && reference.get(key).is_none() {
                 reference[key] = value.into();
             }
         }
-        self.request(sent);
+        self.request(object);
     }
 
     /// Records what was sent: an object, a patch, the options of a deletion.
-    pub(crate) fn request(&mut self, sent: &Value) {
+    pub(crate) fn request(&mut self, body: &Value) {
         if self.level() >= AuditLevel::Request {
-            self.event["requestObject"] = sent.clone();
+            self.event["requestObject"] = body.clone();
         }
     }
 

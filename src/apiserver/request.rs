@@ -14,7 +14,7 @@ use crate::{
         field::quoted,
         status::{Failure, Outcome},
     },
-    store::named::Target,
+    store::route::Target,
 };
 
 /// A request, without its body.
@@ -159,12 +159,12 @@ pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &st
     let accept = if accept.trim().is_empty() { "*/*" } else { accept };
     let wishes = accept.split(',');
     let wishes =
-        wishes.filter(|wish| matches!(media_type(wish), "application/json" | "application/*" | "*/*"));
-    wishes.map(|wish| {
+        wishes.filter(|media| matches!(media_type(media), "application/json" | "application/*" | "*/*"));
+    wishes.map(|media| {
         let parameter = |name: &str| {
-            let mut parameters = wish.split(';').filter_map(|pair| pair.trim().split_once('='));
-            let found = parameters.find(|(key, _)| *key == name);
-            found.map_or("", |(_, value)| value)
+            let mut parameters = media.split(';').filter_map(|pair| pair.trim().split_once('='));
+            let parameter_value = parameters.find(|(key, _)| *key == name);
+            parameter_value.map_or("", |(_, value)| value)
         };
         (parameter("as"), parameter("g"), parameter("v"))
     })
@@ -185,14 +185,14 @@ impl Form {
     pub(crate) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
         let include = query.get("includeObject").to_owned();
         let mut wishes = conversions(accept);
-        let wish = wishes.find(|(kind, group, version)| match *kind {
+        let conversion = wishes.find(|(kind, group, version)| match *kind {
             "" => true,
             "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList" => {
                 *group == "meta.k8s.io" && matches!(*version, "v1" | "v1beta1")
             }
             _ => false,
         });
-        match wish {
+        match conversion {
             None => Err(Failure::not_acceptable(&["application/json"])),
             Some(("", ..)) => Ok(Self::default()),
             Some(("Table", ..)) if !matches!(include.as_str(), "" | "None" | "Metadata" | "Object") => {
@@ -364,8 +364,8 @@ fn texts(message: &[u8], names: &[&str]) -> Option<Value> {
 
 /// The bytes of a field, none if it is missing. The last one counts.
 fn field<'a>(fields: &[(u64, &'a [u8])], number: u64) -> &'a [u8] {
-    let found = fields.iter().rfind(|(known, _)| *known == number);
-    found.map_or(&[], |(_, bytes)| bytes)
+    let entry = fields.iter().rfind(|(key, _)| *key == number);
+    entry.map_or(&[], |(_, bytes)| bytes)
 }
 
 /// Splits a message into fields: numbers, and bytes. A field that is a number has no bytes.

@@ -74,8 +74,8 @@ impl Assets {
     /// # Errors
     /// [`EnvtestError::AssetsMissing`], which lists where it looked.
     pub fn find(builds: Option<&Path>) -> Result<Self, EnvtestError> {
-        let named = env::var_os(ENVIRONMENT_VARIABLE).filter(|value| !value.is_empty());
-        Self::find_in(named.map(PathBuf::from), Path::new(SYSTEM_FOLDER), builds)
+        let folder = env::var_os(ENVIRONMENT_VARIABLE).filter(|value| !value.is_empty());
+        Self::find_in(folder.map(PathBuf::from), Path::new(SYSTEM_FOLDER), builds)
     }
 
     /// The programs in this folder.
@@ -86,21 +86,21 @@ impl Assets {
         Self::find_in(Some(folder.to_owned()), Path::new(""), None)
     }
 
-    fn find_in(named: Option<PathBuf>, system: &Path, builds: Option<&Path>) -> Result<Self, EnvtestError> {
+    fn find_in(env_dir: Option<PathBuf>, system: &Path, builds: Option<&Path>) -> Result<Self, EnvtestError> {
         let newest = builds.map(|builds| newest_build(builds).unwrap_or_else(|| builds.join("*")));
-        let folders = match named {
+        let folders = match env_dir {
             Some(folder) => vec![folder],
             None => iter::once(system.to_owned()).chain(newest).collect(),
         };
         let mut looked_in = Vec::new();
         for folder in folders {
-            let missing = missing_programs(&folder);
-            if missing.is_empty() {
+            let programs = missing_programs(&folder);
+            if programs.is_empty() {
                 // The servers run in another folder, where a relative path would not lead to the programs.
                 let folder = path::absolute(&folder).unwrap_or(folder);
                 return Ok(Self { folder });
             }
-            looked_in.push(format!("{}: no {}", folder.display(), missing.join(", no ")));
+            looked_in.push(format!("{}: no {}", folder.display(), programs.join(", no ")));
         }
         Err(EnvtestError::AssetsMissing { looked_in })
     }
@@ -124,10 +124,10 @@ fn missing_programs(folder: &Path) -> Vec<&'static str> {
 
 /// The folder whose kube-apiserver was written last. An interrupted build has none.
 fn newest_build(builds: &Path) -> Option<PathBuf> {
-    let written = |folder: &PathBuf| folder.join("kube-apiserver").metadata().ok()?.modified().ok();
+    let modified = |folder: &PathBuf| folder.join("kube-apiserver").metadata().ok()?.modified().ok();
     let folders = fs::read_dir(builds).ok()?.flatten().map(|entry| entry.path());
     let complete = folders.filter(|folder| missing_programs(folder).is_empty());
-    complete.max_by_key(written)
+    complete.max_by_key(modified)
 }
 
 /// How many of a log's last lines an error carries.

@@ -29,7 +29,7 @@ const ATTEMPTS: usize = 3;
 /// Settings of one API server.
 #[derive(Clone, Debug)]
 pub struct EnvtestOptions {
-    /// Users beside `admin`, whom every server knows.
+    /// Users in addition to `admin`, whom every server knows.
     pub users: Vec<User>,
     /// The audit policy, in YAML. The default logs the metadata of every request of a user.
     pub audit_policy: String,

@@ -96,24 +96,24 @@ pub struct Rule {
     pub namespaces: Vec<String>,
 }
 
-/// True if `wanted` is in the list.
-pub(crate) fn has(list: &[String], wanted: &str) -> bool {
-    list.iter().any(|entry| entry == wanted)
+/// True if `name` is in the list.
+pub(crate) fn has(list: &[String], name: &str) -> bool {
+    list.iter().any(|entry| entry == name)
 }
 
-fn has_or_all(list: &[String], wanted: &str) -> bool {
-    has(list, wanted) || has(list, "*")
+fn has_or_all(list: &[String], name: &str) -> bool {
+    has(list, name) || has(list, "*")
 }
 
 /// True if `resources` has this one (`widgets/status`) or this subresource of all (`*/status`).
-fn has_resource(resources: &[String], wanted: &str) -> bool {
-    let below = wanted.split_once('/').map(|(_, below)| format!("*/{below}"));
-    has_or_all(resources, wanted) || below.is_some_and(|below| has(resources, &below))
+fn has_resource(resources: &[String], resource: &str) -> bool {
+    let below = resource.split_once('/').map(|(_, below)| format!("*/{below}"));
+    has_or_all(resources, resource) || below.is_some_and(|below| has(resources, &below))
 }
 
-fn has_url(urls: &[String], wanted: &str) -> bool {
-    let reaches = |url: &String| url.ends_with('*') && wanted.starts_with(url.trim_end_matches('*'));
-    has(urls, wanted) || urls.iter().any(reaches)
+fn has_url(urls: &[String], path: &str) -> bool {
+    let reaches = |url: &String| url.ends_with('*') && path.starts_with(url.trim_end_matches('*'));
+    has(urls, path) || urls.iter().any(reaches)
 }
 
 impl Rule {
@@ -194,11 +194,11 @@ impl Binding {
         );
         let of = format!("{kind} \"{name}\" of {} \"{}\"", role[0], role[1]);
         let subjects = list(binding, "subjects").iter().filter_map(|subject| {
-            let [kind, name, own] = ["kind", "name", "namespace"].map(|field| text(subject, field));
+            let [kind, name, ns] = ["kind", "name", "namespace"].map(|field| text(subject, field));
             // A service account without a namespace is one of the binding's namespace.
-            let own = if own.is_empty() { namespace } else { own };
+            let ns = if ns.is_empty() { namespace } else { ns };
             let (user, name) = match kind {
-                "ServiceAccount" => (account_name(own, name), within(name, own)),
+                "ServiceAccount" => (account_name(ns, name), within(name, ns)),
                 "User" | "Group" => (name.to_owned(), name.to_owned()),
                 _ => return None,
             };
@@ -350,9 +350,9 @@ pub(crate) fn set_defaults(object: &mut Map<String, Value>) {
     object.get_mut("roleRef").map(set_group);
 }
 
-fn set_group(named: &mut Value) {
-    if text(named, "apiGroup").is_empty() {
-        named["apiGroup"] = GROUP.into();
+fn set_group(subject: &mut Value) {
+    if text(subject, "apiGroup").is_empty() {
+        subject["apiGroup"] = GROUP.into();
     }
 }
 

@@ -32,11 +32,11 @@ pub(crate) fn applied(
     write: &Write<'_>,
     fit: impl FnOnce(Map<String, Value>) -> Outcome<Value>,
 ) -> Outcome<Value> {
-    let mut blank = write.named.resource.blank();
-    blank["apiVersion"] = write.named.api_version().into();
-    blank["kind"] = write.named.resource.kind.clone().into();
+    let mut blank = write.route.resource.blank();
+    blank["apiVersion"] = write.route.api_version().into();
+    blank["kind"] = write.route.resource.kind.clone().into();
     let live = live.unwrap_or(&blank);
-    let of = Type::object(Some(&write.named.version().schema));
+    let of = Type::object(Some(&write.route.version().schema));
     check(config, of, write)?;
     let mut entries = read_entries(live);
     if entries.is_empty() {
@@ -48,28 +48,28 @@ pub(crate) fn applied(
         update(&mut entries, &blank, live, &before);
     }
     let mut fields = fields_of(config, of);
-    fields.exclude(write.named.ignored_fields());
-    let mut own = Entry::new(write, Operation::Apply, fields);
+    fields.exclude(write.route.ignored_fields());
+    let mut own_entry = Entry::new(write, Operation::Apply, fields);
     let is_own = |entry: &Entry| entry.is_of(write, Operation::Apply);
     let last = entries.iter().position(is_own);
     let last = last.map(|place| entries.remove(place));
     let mut merged = merge(live, config, of);
     if let Some(last) = &last {
-        let all: Vec<&Entry> = entries.iter().chain([&own]).collect();
+        let all: Vec<&Entry> = entries.iter().chain([&own_entry]).collect();
         merged = give_up(&merged, last, &all, write).unwrap_or(merged);
     }
     let changes = write.changes(&entries, live, &merged);
     if !write.force {
-        let own = applied_by_client(live, of, write).unwrap_or_default();
-        check_conflicts(&entries, &changes, &own)?;
+        let applied = applied_by_client(live, of, write).unwrap_or_default();
+        check_conflicts(&entries, &changes, &applied)?;
     }
     lose(&mut entries, &changes);
-    own.fields.strip();
+    own_entry.fields.strip();
     let is_changed = merged != *live;
     if !is_changed {
-        own.time = last.map(|last| last.time).unwrap_or_default();
+        own_entry.time = last.map(|last| last.time).unwrap_or_default();
     }
-    entries.push(own);
+    entries.push(own_entry);
     let mut object = live.clone();
     if is_changed && let Value::Object(merged) = merged {
         object = fit(merged)?;
@@ -95,7 +95,7 @@ fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
     let shown_kind = format!("{slash}{api_version}, Kind={kind}");
-    if (api_version, kind) != (&write.named.api_version(), &write.named.resource.kind) {
+    if (api_version, kind) != (&write.route.api_version(), &write.route.resource.kind) {
         return Err(Failure::bad_request(format!("invalid object type: {shown_kind}")));
     }
     if config["metadata"]["managedFields"].is_array() {
@@ -146,7 +146,7 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) 
     // Fields that the applier never owned come back, too.
     let gone = gone(&left, first)?.intersection(&owned_before);
     let left = remove(&whole, &gone, of);
-    let (left, _) = write.view(&left, &write.named.api_version())?;
+    let (left, _) = write.view(&left, &write.route.api_version())?;
     Some(left.into_owned())
 }
 
@@ -158,9 +158,9 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
         fields.subtract(excused);
         (!fields.is_empty()).then_some((entry, fields))
     });
-    let mut found: Vec<(&Entry, FieldSet)> = changed.collect();
-    found.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
-    let owners = found
+    let mut owned: Vec<(&Entry, FieldSet)> = changed.collect();
+    owned.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
+    let owners = owned
         .iter()
         .map(|(owner, fields)| (owner.describe(), fields.paths()));
     let owners: Vec<(String, Vec<String>)> = owners.collect();
@@ -210,7 +210,7 @@ fn applied_by_client(live: &Value, of: Type<'_>, write: &Write<'_>) -> Option<Fi
     let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
     let text = text.filter(|_| write.manager == KUBECTL)?;
     let config: Value = serde_json::from_str(text).ok()?;
-    if config["apiVersion"] != write.named.api_version() || !errors(&config, of).is_empty() {
+    if config["apiVersion"] != write.route.api_version() || !errors(&config, of).is_empty() {
         return None;
     }
     let mut fields = fields_of(&config, of);

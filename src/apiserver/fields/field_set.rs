@@ -40,9 +40,9 @@ impl<'de> Deserialize<'de> for FieldSet {
 impl Serialize for FieldSet {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let nothing = FieldSet::default();
-        let own = (self.member && !self.children.is_empty()).then_some((".", &nothing));
+        let itself = (self.member && !self.children.is_empty()).then_some((".", &nothing));
         let children = self.children.iter().map(|(step, below)| (step.as_str(), below));
-        serializer.collect_map(own.into_iter().chain(children))
+        serializer.collect_map(itself.into_iter().chain(children))
     }
 }
 
@@ -85,8 +85,8 @@ impl FieldSet {
     pub(crate) fn subtract(&mut self, other: &FieldSet) {
         self.member &= !other.member;
         self.children.retain(|step, below| {
-            if let Some(others) = other.children.get(step) {
-                below.subtract(others);
+            if let Some(excluded) = other.children.get(step) {
+                below.subtract(excluded);
             }
             !below.is_empty()
         });

@@ -18,7 +18,7 @@ use crate::{
     },
     object::{json::list, meta::metadata_mut},
     schema::prune,
-    store::named::Named,
+    store::route::Route,
 };
 
 /// What happens to unknown and repeated fields.
@@ -32,7 +32,7 @@ pub(crate) enum FieldValidation {
 /// A write: its object, its manager, its options.
 #[derive(Clone)]
 pub(crate) struct Write<'a> {
-    pub(crate) named: &'a Named,
+    pub(crate) route: &'a Route,
     /// The field manager.
     pub(crate) manager: String,
     /// RFC 3339, in seconds.
@@ -45,9 +45,9 @@ pub(crate) struct Write<'a> {
 
 impl<'a> Write<'a> {
     /// A write with default options.
-    pub(crate) fn new(named: &'a Named, manager: &str, time: &str) -> Self {
+    pub(crate) fn new(route: &'a Route, manager: &str, time: &str) -> Self {
         Self {
-            named,
+            route,
             manager: manager.to_owned(),
             time: time.to_owned(),
             dry_run: false,
@@ -58,29 +58,29 @@ impl<'a> Write<'a> {
 
     /// An object in a version, and its type there. `None` if there is no such version.
     pub(crate) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
-        let resource = &self.named.resource;
+        let resource = &self.route.resource;
         let mut versions = resource.versions.iter();
-        let known = versions.find(|known| resource.api_version(&known.name) == version)?;
-        let of = Type::object(Some(&known.schema));
-        if object.get("apiVersion").is_none_or(|own| own == version) {
+        let entry = versions.find(|entry| resource.api_version(&entry.name) == version)?;
+        let of = Type::object(Some(&entry.schema));
+        if object.get("apiVersion").is_none_or(|text| text == version) {
             return Some((Cow::Borrowed(object), of));
         }
         let mut object = object.clone();
         object["apiVersion"] = version.into();
-        prune(&mut object, &known.schema);
+        prune(&mut object, &entry.schema);
         Some((Cow::Owned(object), of))
     }
 
     /// The changes of a write, in its own version and in the versions of all owners.
     pub(crate) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
-        let own = self.named.api_version();
+        let api_version = self.route.api_version();
         let versions = entries.iter().map(|entry| entry.api_version.as_str());
-        let versions: BTreeSet<&str> = versions.chain([own.as_str()]).collect();
+        let versions: BTreeSet<&str> = versions.chain([api_version.as_str()]).collect();
         let changes = versions.into_iter().filter_map(|version| {
             // In other versions, only writes to a subresource ignore fields.
-            let ignored = match self.named.target.subresource.as_str() {
-                "" if version != own => &[],
-                _ => self.named.ignored_fields(),
+            let ignored = match self.route.target.subresource.as_str() {
+                "" if version != api_version => &[],
+                _ => self.route.ignored_fields(),
             };
             let ((old, of), (new, _)) = (self.view(old, version)?, self.view(new, version)?);
             Some((version.to_owned(), compare_objects(&old, &new, of, ignored)))
@@ -120,8 +120,8 @@ impl Entry {
     pub(crate) fn is_of(&self, write: &Write<'_>, operation: Operation) -> bool {
         self.operation == operation
             && self.manager == write.manager
-            && self.subresource == write.named.target.subresource
-            && (operation == Operation::Apply || self.api_version == write.named.api_version())
+            && self.subresource == write.route.target.subresource
+            && (operation == Operation::Apply || self.api_version == write.route.api_version())
     }
 
     pub(crate) fn new(write: &Write<'_>, operation: Operation, fields: FieldSet) -> Self {
@@ -129,8 +129,8 @@ impl Entry {
             operation,
             time: write.time.clone(),
             manager: write.manager.clone(),
-            api_version: write.named.api_version(),
-            subresource: write.named.target.subresource.clone(),
+            api_version: write.route.api_version(),
+            subresource: write.route.target.subresource.clone(),
             fields,
         }
     }
@@ -148,21 +148,21 @@ pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
 
 /// Sets the owners in `new`, which `write` puts in the place of `live`.
 pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
-    let blank = write.named.resource.blank();
+    let blank = write.route.resource.blank();
     let old = live.unwrap_or(&blank);
-    let is_whole = write.named.target.subresource.is_empty();
+    let is_whole = write.route.target.subresource.is_empty();
     // An empty list, or one with an empty entry, resets the owners.
     let is_reset = is_whole && [json!([]), json!([{}])].contains(&new["metadata"]["managedFields"]);
-    let sent = if is_whole { read_entries(new) } else { Vec::new() };
-    let mut entries = if is_reset || !sent.is_empty() {
-        sent
+    let entries_of_client = if is_whole { read_entries(new) } else { Vec::new() };
+    let mut entries = if is_reset || !entries_of_client.is_empty() {
+        entries_of_client
     } else {
         read_entries(old)
     };
     // Entries of another group name other fields: drop them.
     let group = |version: &str| version.rsplit_once('/').map(|(group, _)| group.to_owned());
     let was_tracked = !entries.is_empty();
-    entries.retain(|entry| group(&entry.api_version) == group(&write.named.api_version()));
+    entries.retain(|entry| group(&entry.api_version) == group(&write.route.api_version()));
     // Untracked objects stay untracked.
     if was_tracked || live.is_none() {
         update(&mut entries, old, new, write);
@@ -174,16 +174,16 @@ pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
 pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: &Write<'_>) {
     let mut changes = write.changes(entries, old, new);
     lose(entries, &changes);
-    let change = changes.remove(&write.named.api_version());
-    let taken = change.unwrap_or_default().taken;
+    let change = changes.remove(&write.route.api_version());
+    let changed_fields = change.unwrap_or_default().taken;
     let is_own = |entry: &&mut Entry| entry.is_of(write, Operation::Update);
     match entries.iter_mut().find(is_own) {
-        _ if taken.is_empty() => {}
-        Some(own) => {
-            own.fields.union(&taken);
-            own.time = write.time.clone();
+        _ if changed_fields.is_empty() => {}
+        Some(entry) => {
+            entry.fields.union(&changed_fields);
+            entry.time = write.time.clone();
         }
-        None => entries.push(Entry::new(write, Operation::Update, taken)),
+        None => entries.push(Entry::new(write, Operation::Update, changed_fields)),
     }
 }
 

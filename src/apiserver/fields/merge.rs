@@ -85,14 +85,14 @@ impl<'a> Type<'a> {
 
     /// The type of the field `name`, or `None` if there is no such field.
     pub(crate) fn field(self, name: &str) -> Option<Type<'a>> {
-        let known = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
+        let field_type = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
         let is_free = self.is_lenient
             || self.schema.is_none_or(|schema| {
                 let says_nothing = schema.properties.is_empty() && !self.is_object;
                 says_nothing || schema.preserve_unknown || matches!(schema.extra, Extra::Any)
             });
-        let known = self.meta(name).or_else(known);
-        known.or(is_free.then_some(Type::ANY))
+        let field_type = self.meta(name).or_else(field_type);
+        field_type.or(is_free.then_some(Type::ANY))
     }
 
     pub(crate) fn item(self) -> Type<'a> {
@@ -112,7 +112,7 @@ impl<'a> Type<'a> {
     fn names(self, step: &str) -> bool {
         step.strip_prefix("f:").is_some_and(|name| {
             let properties = self.schema.map(|schema| &schema.properties);
-            properties.is_some_and(|known| known.contains_key(name)) || self.meta(name).is_some()
+            properties.is_some_and(|properties| properties.contains_key(name)) || self.meta(name).is_some()
         })
     }
 
@@ -229,26 +229,26 @@ pub(crate) struct Comparison {
 
 /// Compares whole objects, except fields without owners and `ignored` ones.
 pub(crate) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &[&str]) -> Comparison {
-    let mut found = compare(Some(old), Some(new), of);
-    for set in [&mut found.taken, &mut found.removed] {
+    let mut comparison = compare(Some(old), Some(new), of);
+    for set in [&mut comparison.taken, &mut comparison.removed] {
         set.strip();
         set.exclude(ignored);
     }
     // A field whose value changed its kind counts as changed, not removed.
-    found.removed.subtract(&found.taken);
-    found
+    comparison.removed.subtract(&comparison.taken);
+    comparison
 }
 
 fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison {
-    let mut found = Comparison::default();
+    let mut comparison = Comparison::default();
     if old == new {
-        return found;
+        return comparison;
     }
     if old.zip(new).is_some_and(|(old, new)| is_other_kind(old, new)) {
         // The old value is removed with all parts, the new one added.
-        found.taken = compare(None, new, of).taken;
-        found.removed = compare(old, None, of).removed;
-        return found;
+        comparison.taken = compare(None, new, of).taken;
+        comparison.removed = compare(old, None, of).removed;
+        return comparison;
     }
     let mut parts: BTreeMap<String, [Option<&Value>; 2]> = BTreeMap::new();
     for (side, value) in [old, new].into_iter().enumerate() {
@@ -257,15 +257,15 @@ fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison
         }
     }
     if parts.is_empty() || old.is_none() || new.is_none() {
-        found.taken.member = new.is_some();
-        found.removed.member = new.is_none();
+        comparison.taken.member = new.is_some();
+        comparison.removed.member = new.is_none();
     }
     for (step, [old, new]) in parts {
         let below = compare(old, new, of.below(&step));
-        found.taken.add(&step, below.taken);
-        found.removed.add(&step, below.removed);
+        comparison.taken.add(&step, below.taken);
+        comparison.removed.add(&step, below.removed);
     }
-    found
+    comparison
 }
 
 /// Merges `applied` into `live`. Nothing is removed, and `applied` wins. Items keep the order of the applied list;
@@ -275,21 +275,21 @@ pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
     if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
         return applied.clone();
     }
-    let known: BTreeMap<_, _> = old.iter().rev().cloned().collect();
-    let wanted: BTreeSet<_> = new.iter().map(|(step, _)| step).collect();
+    let old_parts: BTreeMap<_, _> = old.iter().rev().cloned().collect();
+    let new_steps: BTreeSet<_> = new.iter().map(|(step, _)| step).collect();
     let both = |(step, part): &(String, &Value)| {
-        let live = known.get(step).copied().unwrap_or(&Value::Null);
+        let live = old_parts.get(step).copied().unwrap_or(&Value::Null);
         (step.clone(), merge(live, part, of.below(step)))
     };
     let mut merged = Vec::with_capacity(old.len().max(new.len()));
     let mut rest = new.as_slice();
     for (step, part) in &old {
-        if !wanted.contains(step) {
+        if !new_steps.contains(step) {
             // It is not applied: it stays in its place.
             merged.push((step.clone(), (*part).clone()));
             continue;
         }
-        let next = rest.iter().position(|(step, _)| known.contains_key(step));
+        let next = rest.iter().position(|(step, _)| old_parts.contains_key(step));
         if let Some(next) = next.filter(|next| rest[*next].0 == *step) {
             let (here, later) = rest.split_at(next + 1);
             merged.extend(here.iter().map(both));
@@ -305,25 +305,25 @@ pub(crate) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
     if !value.is_object() && !value.is_array() {
         return value.clone();
     }
-    let left = of.parts(value).into_iter().filter_map(|(step, part)| {
-        let left = match fields.children.get(&step) {
+    let rest = of.parts(value).into_iter().filter_map(|(step, part)| {
+        let rest = match fields.children.get(&step) {
             Some(below) if below.member => return None,
             Some(below) => remove(part, below, of.below(&step)),
             None => part.clone(),
         };
-        Some((step, left))
+        Some((step, rest))
     });
-    whole(left.collect())
+    whole(rest.collect())
 }
 
 /// Checks a value to be applied. Each error begins with its path, in kube-apiserver's words. Values are shown as JSON.
 pub(crate) fn errors(value: &Value, of: Type<'_>) -> Vec<String> {
-    let mut found = Vec::new();
-    check(value, of, "", &mut found);
-    found
+    let mut errors = Vec::new();
+    check(value, of, "", &mut errors);
+    errors
 }
 
-fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
+fn check(value: &Value, of: Type<'_>, path: &str, errors: &mut Vec<String>) {
     let at = |why: String| match path {
         "" => why,
         path => format!("{path}: {why}"),
@@ -334,13 +334,13 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
             for (name, field) in fields {
                 let below = format!("{path}.{name}");
                 match of.field(name) {
-                    Some(known) => check(field, known, &below, found),
-                    None => return found.push(format!("{below}: field not declared in schema")),
+                    Some(field_type) => check(field, field_type, &below, errors),
+                    None => return errors.push(format!("{below}: field not declared in schema")),
                 }
             }
         }
         (None | Some(Kind::Array), Value::Array(items)) => {
-            let mut seen = BTreeSet::new();
+            let mut steps = BTreeSet::new();
             for (i, item) in items.iter().enumerate() {
                 let step = match of.list_type() {
                     ListType::Atomic => Ok(format!("i:{i}")),
@@ -348,23 +348,23 @@ fn check(value: &Value, of: Type<'_>, path: &str, found: &mut Vec<String>) {
                 };
                 let step = match step {
                     Ok(step) => step,
-                    Err(why) => return found.push(at(format!("element {i}: {why}"))),
+                    Err(why) => return errors.push(at(format!("element {i}: {why}"))),
                 };
                 let key = display_step(&step);
-                if !seen.insert(step) {
-                    found.push(at(format!("duplicate entries for key {key}")));
+                if !steps.insert(step) {
+                    errors.push(at(format!("duplicate entries for key {key}")));
                 }
-                check(item, of.item(), &format!("{path}{key}"), found);
+                check(item, of.item(), &format!("{path}{key}"), errors);
             }
         }
-        (Some(kind), _) => found.extend(mismatch(value, kind).map(at)),
+        (Some(kind), _) => errors.extend(mismatch(value, kind).map(at)),
         (None, _) => {}
     }
 }
 
 /// The error of a value of the wrong type.
 fn mismatch(value: &Value, kind: Kind) -> Option<String> {
-    let wanted = match kind {
+    let expected = match kind {
         Kind::Object => "map",
         Kind::Array => "list",
         Kind::Boolean if !value.is_boolean() => "boolean",
@@ -372,5 +372,5 @@ fn mismatch(value: &Value, kind: Kind) -> Option<String> {
         Kind::Integer | Kind::Number if !value.is_number() => "numeric (int or float)",
         _ => return None,
     };
-    Some(format!("expected {wanted}, got {value}"))
+    Some(format!("expected {expected}, got {value}"))
 }

@@ -109,13 +109,13 @@ fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcom
             .collect());
     }
     for item in theirs {
-        let wanted = identity(&item, of)?.clone();
+        let key = identity(&item, of)?.clone();
         let place = ours
             .iter()
-            .position(|known| identity(known, of).is_ok_and(|known| *known == wanted));
+            .position(|candidate| identity(candidate, of).is_ok_and(|candidate| *candidate == key));
         match (item[DIRECTIVE].as_str(), place) {
             (Some("delete"), _) => {
-                ours.retain(|known| !identity(known, of).is_ok_and(|known| *known == wanted))
+                ours.retain(|candidate| !identity(candidate, of).is_ok_and(|candidate| *candidate == key))
             }
             (Some(_), _) => return Err(unknown_directive(item)),
             (None, Some(place)) => {
@@ -135,8 +135,8 @@ fn without_directives(value: Value) -> Option<Value> {
         Value::Object(fields) if fields.contains_key(DIRECTIVE) => None,
         Value::Object(fields) => {
             let fields = fields.into_iter().filter(|(_, field)| !field.is_null());
-            let kept = fields.filter_map(|(name, field)| Some((name, without_directives(field)?)));
-            Some(Value::Object(kept.collect()))
+            let clean = fields.filter_map(|(name, field)| Some((name, without_directives(field)?)));
+            Some(Value::Object(clean.collect()))
         }
         Value::Array(items) => Some(items.into_iter().filter_map(without_directives).collect()),
         other => Some(other),

@@ -83,7 +83,7 @@ pub(crate) trait Found {
     }
 
     fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
-        let known: Vec<String> = known.iter().map(|known| quoted(known.as_ref())).collect();
+        let known: Vec<String> = known.iter().map(|name| quoted(name.as_ref())).collect();
         let why = if known.is_empty() {
             String::new()
         } else {
@@ -93,10 +93,10 @@ pub(crate) trait Found {
         self.note(Problem::NotSupported, field, value, &why);
     }
 
-    /// Adds an error unless `text` is one of `known`.
-    fn one_of(&mut self, field: impl Display, text: &str, known: &[&str]) {
-        if !known.contains(&text) {
-            self.not_supported(field, text, known);
+    /// Adds an error unless `text` is one of `allowed`.
+    fn one_of(&mut self, field: impl Display, text: &str, allowed: &[&str]) {
+        if !allowed.contains(&text) {
+            self.not_supported(field, text, allowed);
         }
     }
 

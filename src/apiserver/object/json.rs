@@ -88,8 +88,8 @@ pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, DecodeError>
 }
 
 /// The message about a body that is not an object of any kind.
-pub(crate) fn unrecognized(wanted: &str, why: &str) -> String {
-    format!("the object provided is unrecognized (must be of type {wanted}): {why}")
+pub(crate) fn unrecognized(kind: &str, why: &str) -> String {
+    format!("the object provided is unrecognized (must be of type {kind}): {why}")
 }
 
 /// Reads a value, and the paths of repeated fields in it (`.a.b[0].c`).

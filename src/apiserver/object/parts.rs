@@ -30,7 +30,7 @@ pub(crate) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Err
         let why = format!("must be one of {COLUMN_TYPES}");
         if kind.is_empty() {
             errors.required(path.child("type"), &why);
-        } else if !COLUMN_TYPES.split(',').any(|known| known == kind) {
+        } else if !COLUMN_TYPES.split(',').any(|name| name == kind) {
             errors.invalid(path.child("type"), kind, &why);
         }
         if !format.is_empty() && !COLUMN_FORMATS.split(',').any(|known| known == format) {
@@ -69,8 +69,8 @@ pub(crate) fn check_selectable(version: &Value, path: &Path<'_>, errors: &mut Er
         } else {
             let schema = &version["schema"]["openAPIV3Schema"];
             let names = text.split('.').skip(1);
-            let found = names.fold(schema, |schema, name| &schema["properties"][name]);
-            match found["type"].as_str() {
+            let property = names.fold(schema, |schema, name| &schema["properties"][name]);
+            match property["type"].as_str() {
                 Some("string" | "boolean" | "integer") => {}
                 None => errors.invalid(at, text, "is an invalid path: does not refer to a valid field"),
                 Some(_) => {

@@ -32,8 +32,8 @@ impl Format {
     /// The format that `name` means, with or without its dashes.
     pub(super) fn read(name: &str) -> Option<Self> {
         let bare = |name: &str| name.replace('-', "");
-        let mut names = FORMATS.iter().map(|(known, _)| *known);
-        names.find(|known| bare(known) == bare(name)).map(Self)
+        let mut names = FORMATS.iter().map(|(format, _)| *format);
+        names.find(|format| bare(format) == bare(name)).map(Self)
     }
 
     /// The format's name in messages.
@@ -92,7 +92,7 @@ fn is_cidr(text: &str) -> bool {
         Ok(IpAddr::V6(_)) => Ipv6Addr::BITS,
         Err(_) => return false,
     };
-    (0..=longest).any(|known| known.to_string() == length)
+    (0..=longest).any(|number| number.to_string() == length)
 }
 
 fn is_date(text: &str) -> bool {

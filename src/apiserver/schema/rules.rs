@@ -125,8 +125,8 @@ fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Error
     let field = rule.field_path.as_str();
     // Keys in brackets belong to maps, to lists and to fields with unusual names. Any of them may exist.
     if !field.is_empty() && !field.contains('[') {
-        let found = field.split('.').skip(1).try_fold(schema, Schema::field);
-        if !field.starts_with('.') || found.is_none() {
+        let target = field.split('.').skip(1).try_fold(schema, Schema::field);
+        if !field.starts_with('.') || target.is_none() {
             errors.invalid(path.child("fieldPath"), field, "must be a valid path");
         }
     }

@@ -147,8 +147,8 @@ impl Schema {
     pub(crate) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();
         let mut compiled = COMPILED.lock();
-        if let Some(known) = compiled.get(&text) {
-            return Ok(known.clone());
+        if let Some(schema) = compiled.get(&text) {
+            return Ok(schema.clone());
         }
         let new = Arc::new(Self::read(json)?);
         compiled.insert(text, new.clone());
@@ -177,14 +177,14 @@ impl Schema {
             Extra::Schema(schema) => Some(schema.as_mut()),
             Extra::Unknown | Extra::Any => None,
         };
-        let own = self
+        let properties = self
             .properties
             .values_mut()
             .chain(extra)
             .chain(self.items.as_deref_mut());
         let branches = [&mut self.all_of, &mut self.any_of, &mut self.one_of];
         let branches = branches.into_iter().flatten().chain(self.not.as_deref_mut());
-        for below in own.chain(branches) {
+        for below in properties.chain(branches) {
             below.sum_up();
             self.has_rules |= below.has_rules;
             self.has_keyed_lists |= below.has_keyed_lists;
@@ -202,8 +202,8 @@ impl Schema {
         match (value, &self.items) {
             (Value::Object(fields), _) => {
                 for (name, field) in fields {
-                    if let Some(known) = self.field(name) {
-                        known.each_mut(field, &path.child(name), change);
+                    if let Some(schema) = self.field(name) {
+                        schema.each_mut(field, &path.child(name), change);
                     }
                 }
             }
@@ -296,8 +296,8 @@ impl<'a> At<'a> {
             (Value::Object(fields), _) => {
                 for (name, value) in fields {
                     let old = self.old.and_then(|old| old.get(name));
-                    if let Some(known) = self.schema.properties.get(name) {
-                        visit(&self.below(value, old, known, self.path.child(name)));
+                    if let Some(child_schema) = self.schema.properties.get(name) {
+                        visit(&self.below(value, old, child_schema, self.path.child(name)));
                     } else if let Extra::Schema(extra) = &self.schema.extra {
                         visit(&self.below(value, old, extra, self.path.key(name)));
                     }
@@ -313,11 +313,11 @@ impl<'a> At<'a> {
         }
     }
 
-    /// Visits this value and its descendants, as far as their schemas are `wanted`.
-    pub(crate) fn each(&self, wanted: fn(&Schema) -> bool, visit: &mut dyn FnMut(&At<'_>)) {
-        if wanted(self.schema) {
+    /// Visits this value and its descendants if their schemas are relevant.
+    pub(crate) fn each(&self, is_relevant: fn(&Schema) -> bool, visit: &mut dyn FnMut(&At<'_>)) {
+        if is_relevant(self.schema) {
             visit(self);
-            self.visit_below(&mut |below| below.each(wanted, visit));
+            self.visit_below(&mut |below| below.each(is_relevant, visit));
         }
     }
 
@@ -358,9 +358,9 @@ fn prune_below(value: &mut Value, schema: &Schema, path: &Path<'_>, unknown: &mu
     match value {
         Value::Object(fields) => fields.retain(|name, value| {
             let below = path.child(name);
-            let known = match (schema.field(name), &schema.extra) {
+            let child_schema = match (schema.field(name), &schema.extra) {
                 _ if path.is_root() && META_FIELDS.contains(&name.as_str()) => return true,
-                (Some(known), _) => known,
+                (Some(child_schema), _) => child_schema,
                 (None, _) if schema.preserve_unknown => return true,
                 (None, Extra::Any) => &NOTHING,
                 (None, Extra::Unknown | Extra::Schema(_)) => {
@@ -368,17 +368,17 @@ fn prune_below(value: &mut Value, schema: &Schema, path: &Path<'_>, unknown: &mu
                     return false;
                 }
             };
-            prune_below(value, known, &below, unknown);
+            prune_below(value, child_schema, &below, unknown);
             true
         }),
         Value::Array(items) => {
-            let known = match &schema.items {
-                Some(known) => known,
+            let child_schema = match &schema.items {
+                Some(child_schema) => child_schema,
                 None if schema.preserve_unknown => return,
                 None => &*NOTHING,
             };
             for (i, item) in items.iter_mut().enumerate() {
-                prune_below(item, known, &path.index(i), unknown);
+                prune_below(item, child_schema, &path.index(i), unknown);
             }
         }
         _ => {}
@@ -405,7 +405,7 @@ pub(crate) fn drop_nulls(value: &mut Value, schema: &Schema) {
     schema.each_mut(value, &Path::ROOT, &mut |value, schema, _| {
         let Value::Object(fields) = value else { return };
         fields.retain(|name, value| match schema.field(name) {
-            Some(known) => !value.is_null() || known.nullable || known.default.is_some(),
+            Some(field_schema) => !value.is_null() || field_schema.nullable || field_schema.default.is_some(),
             None => true,
         });
     });

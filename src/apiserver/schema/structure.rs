@@ -70,9 +70,9 @@ fn each_node(
     for (name, property) in fields(schema, "properties") {
         each_node(property, &below.key(name), within, judge);
     }
-    let lost = path.to_string();
+    let list_path = path.to_string();
     let is_lost = !schema["items"].is_null() && schema[LIST_TYPE] != "map";
-    let within = within.or(is_lost.then_some(lost.as_str()));
+    let within = within.or(is_lost.then_some(list_path.as_str()));
     for field in ["additionalProperties", "items"] {
         if schema[field].is_object() {
             each_node(&schema[field], &path.child(field), within, judge);
@@ -81,12 +81,12 @@ fn each_node(
 }
 
 fn check_metadata(metadata: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let known = |key: &String| matches!(key.as_str(), "type" | "properties" | "description");
-    let named = |name: &String| matches!(name.as_str(), "name" | "generateName");
+    let valid = |key: &String| matches!(key.as_str(), "type" | "properties" | "description");
+    let names = |name: &String| matches!(name.as_str(), "name" | "generateName");
     let Some(metadata_schema) = metadata.as_object() else {
         return;
     };
-    if !metadata_schema.keys().all(known) || !fields(metadata, "properties").all(|(name, _)| named(name)) {
+    if !metadata_schema.keys().all(valid) || !fields(metadata, "properties").all(|(name, _)| names(name)) {
         let why = "must not specify anything other than name and generateName, but metadata is implicitly specified";
         errors.forbidden(path.child("properties").key("metadata"), why);
     }
@@ -131,17 +131,17 @@ fn check_node(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
             "this server does not support embedded objects",
         );
     }
-    for (key, wanted, known) in [
+    for (key, expected, values) in [
         (LIST_TYPE, "array", &["atomic", "set", "map"][..]),
         (MAP_TYPE, "object", &["atomic", "granular"]),
     ] {
         if schema[key].is_null() {
             continue;
         }
-        if !known.contains(&text(schema, key)) {
-            errors.not_supported(path.child(key), &schema[key], known);
-        } else if kind != wanted {
-            let why = format!("must be {wanted} if {key} is specified");
+        if !values.contains(&text(schema, key)) {
+            errors.not_supported(path.child(key), &schema[key], values);
+        } else if kind != expected {
+            let why = format!("must be {expected} if {key} is specified");
             errors.invalid(path.child("type"), kind, &why);
         }
     }
@@ -187,23 +187,23 @@ fn check_set_items(items: &Value, path: &Path<'_>, errors: &mut Errors) {
     }
 }
 
-fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Errors) {
+fn check_map_items(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     const KEYS: &str = "x-kubernetes-list-map-keys";
-    if list(sent, KEYS).is_empty() {
+    if list(schema, KEYS).is_empty() {
         let why = "must not be empty if x-kubernetes-list-type is map";
         errors.required(path.child(KEYS), why);
     }
-    let items = &sent["items"];
+    let items = &schema["items"];
     let items_path = path.child("items");
     let properties = items_path.child("properties");
     let required: Vec<&str> = texts(items, "required");
-    for key in texts::<&str>(sent, KEYS) {
+    for key in texts::<&str>(schema, KEYS) {
         let property = &items["properties"][key];
-        let given = !property["default"].is_null() || required.contains(&key);
+        let is_set = !property["default"].is_null() || required.contains(&key);
         if property.is_null() {
             let why = "entries must all be names of item properties";
             errors.invalid(path.child(KEYS), key, why);
-        } else if !given {
+        } else if !is_set {
             let why = "this property is in x-kubernetes-list-map-keys, so it must have a default or be a required \
                        property";
             errors.required(properties.key(key).child("default"), why);
@@ -212,15 +212,15 @@ fn check_map_items(sent: &Value, path: &Path<'_>, errors: &mut Errors) {
 }
 
 /// Branches constrain values; they declare no fields. Only for int-or-string values may they name types.
-fn check_branches(sent: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
+fn check_branches(schema: &Value, path: &Path<'_>, may_have_type: bool, errors: &mut Errors) {
     for key in ["allOf", "anyOf", "oneOf"] {
         let path = path.child(key);
-        for (i, branch) in list(sent, key).iter().enumerate() {
+        for (i, branch) in list(schema, key).iter().enumerate() {
             check_branch(branch, &path.index(i), may_have_type, errors);
         }
     }
-    if sent["not"].is_object() {
-        check_branch(&sent["not"], &path.child("not"), false, errors);
+    if schema["not"].is_object() {
+        check_branch(&schema["not"], &path.child("not"), false, errors);
     }
 }
 

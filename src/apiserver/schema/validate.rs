@@ -48,8 +48,8 @@ impl Walk<'_> {
         self.errors.invalid(self.field(at.path), value, &why);
     }
 
-    fn wrong_type(&mut self, at: &At<'_>, wanted: &str, seen: &str, value: &str) {
-        let why = format!("{:#} in body must be of type {wanted}: {}", at.path, quoted(seen));
+    fn wrong_type(&mut self, at: &At<'_>, types: &str, got: &str, value: &str) {
+        let why = format!("{:#} in body must be of type {types}: {}", at.path, quoted(got));
         let (field, value) = (self.field(at.path), Some(quoted(value)));
         self.errors.note(Problem::TypeInvalid, field, value, &why);
     }
@@ -93,10 +93,10 @@ impl Walk<'_> {
 
     fn check_type(&mut self, at: &At<'_>) {
         let (kind, types) = (Type::of(at.value), &at.schema.types);
-        let fits = |wanted: &Type| match wanted {
+        let fits = |expected: &Type| match expected {
             Type::Number => at.value.is_number(),
             Type::Integer => is_integer(at.value),
-            wanted => kind == Some(*wanted),
+            expected => kind == Some(*expected),
         };
         // As in kube-apiserver, a string format makes the type check accept strings and lists.
         let is_lenient = at.schema.format.is_some()
@@ -105,9 +105,9 @@ impl Walk<'_> {
             && !types.contains(&Type::Number);
         let is_null = at.value.is_null() && at.schema.nullable;
         if !types.is_empty() && !is_null && !is_lenient && !types.iter().any(fits) {
-            let wanted: Vec<String> = types.iter().map(|kind| kind.name()).collect();
-            let seen = kind.map_or("null".to_owned(), Type::name);
-            self.wrong_type(at, &wanted.join(","), &seen, &seen);
+            let names: Vec<String> = types.iter().map(|kind| kind.name()).collect();
+            let actual = kind.map_or("null".to_owned(), Type::name);
+            self.wrong_type(at, &names.join(","), &actual, &actual);
         }
     }
 

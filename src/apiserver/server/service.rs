@@ -17,7 +17,7 @@ use crate::{
     context::{Context, Entry, State, impersonated},
     object::status::{Failure, Outcome},
     request::{Form, Reply, ReplyBody, RequestInfo, ResponseBody, conversions, media_type},
-    store::{named::Named, resource::Family},
+    store::{resource::Family, route::Route},
     verbs::reviews,
 };
 
@@ -41,8 +41,8 @@ where
     let outcome = async {
         let mut user = state.authenticate(&parts.headers)?;
         entry.user("user", &user);
-        if let Some(other) = impersonated(state, &user, &parts.headers)? {
-            user = other.into();
+        if let Some(impersonated_user) = impersonated(state, &user, &parts.headers)? {
+            user = impersonated_user.into();
             entry.user("impersonatedUser", &user);
         }
         let act = Act::of(&info);
@@ -136,43 +136,43 @@ impl Context<'_> {
         if reviews::is_token_request(target) && info.verb == "create" {
             return self.give_token(target, &body.await?);
         }
-        let named = Named::find(&self.state.storage(), target)?;
+        let route = Route::find(&self.state.storage(), target)?;
         let form = Form::wanted(self.accept, &info.query)?;
-        if named.resource.family == Family::Review {
+        if route.resource.family == Family::Review {
             let is_routed =
-                target.name.is_empty() && named.resource.namespaced != target.namespace.is_empty();
+                target.name.is_empty() && route.resource.namespaced != target.namespace.is_empty();
             return match (is_routed, info.verb) {
-                (true, "create") => self.review(&named, &body.await?),
+                (true, "create") => self.review(&route, &body.await?),
                 (true, _) => Err(Failure::method_not_routed()),
                 (false, _) => Err(Failure::no_such_resource()),
             };
         }
-        self.warnings.extend(named.version().warning.clone());
+        self.warnings.extend(route.version().warning.clone());
         // Only lists and watches span namespaces.
-        let is_everywhere = named.resource.namespaced && target.namespace.is_empty();
+        let is_everywhere = route.resource.namespaced && target.namespace.is_empty();
         if is_everywhere && !matches!(info.verb, "list" | "watch") {
-            return Err(match named.resource.family {
+            return Err(match route.resource.family {
                 Family::Custom => Failure::no_such_path(),
                 _ => Failure::method_not_routed(),
             });
         }
-        let is_custom = named.resource.family == Family::Custom;
+        let is_custom = route.resource.family == Family::Custom;
         let (is_named, is_whole) = (!target.name.is_empty(), target.subresource.is_empty());
         let reply = match info.verb {
-            "get" => self.get(&named),
-            "list" => self.list(&named),
-            "watch" => self.watch(&named, &form),
+            "get" => self.get(&route),
+            "list" => self.list(&route),
+            "watch" => self.watch(&route, &form),
             // For custom resources, a create may have a name in its path.
-            "create" if is_whole && (is_custom || !is_named) => self.create(&named, &body.await?),
-            "update" if is_named => self.update(&named, &body.await?),
-            "patch" if is_named => self.patch(&named, &body.await?),
-            "delete" if is_whole => self.delete(&named, &body.await?),
-            "deletecollection" => self.delete_many(&named, &body.await?),
+            "create" if is_whole && (is_custom || !is_named) => self.create(&route, &body.await?),
+            "update" if is_named => self.update(&route, &body.await?),
+            "patch" if is_named => self.patch(&route, &body.await?),
+            "delete" if is_whole => self.delete(&route, &body.await?),
+            "deletecollection" => self.delete_many(&route, &body.await?),
             _ if !is_custom => Err(Failure::method_not_routed()),
             "update" | "patch" => Err(Failure::bad_request("name must be provided")),
-            verb => Err(Failure::method_not_allowed(named.resource.qualified(), verb)),
+            verb => Err(Failure::method_not_allowed(route.resource.qualified(), verb)),
         };
-        form.reply(reply?, &named, self.state.now())
+        form.reply(reply?, &route, self.state.now())
     }
 
     /// Answers a request outside of the API.

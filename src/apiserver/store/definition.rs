@@ -72,7 +72,7 @@ pub(crate) fn check(new: &Value, old: Option<&Value>) -> Errors {
         }
     }
     for (i, version) in texts::<&str>(&new["status"], "storedVersions").iter().enumerate() {
-        if !versions(new).iter().any(|known| known["name"] == *version) {
+        if !versions(new).iter().any(|entry| entry["name"] == *version) {
             let why = format!(
                 "missing from spec.versions; {version} was previously a storage version, and must remain in \
                  spec.versions until a storage migration ensures no data remains persisted in {version} and removes \
@@ -354,12 +354,12 @@ pub(crate) fn set_condition(
         "type": kind, "status": value, "lastTransitionTime": time, "reason": reason, "message": message,
     });
     let mut conditions = list(status, "conditions").to_vec();
-    match conditions.iter_mut().find(|known| known["type"] == kind) {
-        Some(known) => {
-            if known["status"] == value {
-                condition["lastTransitionTime"] = known["lastTransitionTime"].clone();
+    match conditions.iter_mut().find(|old| old["type"] == kind) {
+        Some(old) => {
+            if old["status"] == value {
+                condition["lastTransitionTime"] = old["lastTransitionTime"].clone();
             }
-            *known = condition;
+            *old = condition;
         }
         None => conditions.push(condition),
     }

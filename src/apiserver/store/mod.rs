@@ -2,6 +2,6 @@
 
 pub(crate) mod builtin;
 pub(crate) mod definition;
-pub(crate) mod named;
 pub(crate) mod resource;
+pub(crate) mod route;
 pub(crate) mod storage;

@@ -105,8 +105,8 @@ impl Kept {
             return self.open();
         }
         let mut versions = self.versions.lock();
-        let known = versions.entry(api_version.to_owned());
-        let bytes = known.or_insert_with(|| convert(self.open().object()).to_string().into());
+        let entry = versions.entry(api_version.to_owned());
+        let bytes = entry.or_insert_with(|| convert(self.open().object()).to_string().into());
         Stored::of_bytes(bytes.clone(), self.revision).into()
     }
 }
@@ -154,7 +154,7 @@ pub(crate) fn prefix(namespace: &str) -> String {
     }
 }
 
-/// Those of `objects` that are in `namespace` (all, when empty), in the order of their keys.
+/// The objects of `objects` that are in `namespace` (all, when empty), in the order of their keys.
 pub(crate) fn within<'a>(
     objects: &'a Objects,
     namespace: &str,

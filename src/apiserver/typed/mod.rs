@@ -47,18 +47,18 @@ const MERGES: [(&str, &str, &str); 14] = [
 
 /// Decodes an object as `T`.
 pub(crate) fn decode_as<T: DeserializeOwned + Serialize>(object: &Value) -> Result<Value, DecodeError> {
-    let known = T::deserialize(object).and_then(serde_json::to_value);
-    known.map_err(|error| format!("json: {error}").into())
+    let decoded = T::deserialize(object).and_then(serde_json::to_value);
+    decoded.map_err(|error| format!("json: {error}").into())
 }
 
 /// Decodes an object of a built-in kind. Returns the paths of unknown fields.
 pub(crate) fn decode(decode: Decode, object: &mut Map<String, Value>) -> Result<Vec<String>, DecodeError> {
-    let mut sent = Value::Object(std::mem::take(object));
-    let known = decode(&sent)?;
+    let mut input = Value::Object(std::mem::take(object));
+    let decoded = decode(&input)?;
     let mut unknown = Vec::new();
-    keep(&mut sent, &known, &Path::ROOT, false, &mut unknown);
-    if let Value::Object(known) = known {
-        *object = known;
+    keep(&mut input, &decoded, &Path::ROOT, false, &mut unknown);
+    if let Value::Object(decoded) = decoded {
+        *object = decoded;
     }
     object.retain(|name, field| {
         if name != "metadata" {
@@ -89,12 +89,12 @@ fn is_empty_collection(value: &Value) -> bool {
 
 /// Decodes the metadata of an object of any kind, and adds it if missing. Returns the paths of unknown fields.
 pub(crate) fn coerce_metadata(object: &mut Map<String, Value>) -> Result<Vec<String>, DecodeError> {
-    let sent = object.remove("metadata").filter(|metadata| !metadata.is_null());
-    let mut sent = sent.unwrap_or_else(|| Value::Object(Map::new()));
-    let mut metadata = decode_as::<ObjectMeta>(&sent)?;
+    let input = object.remove("metadata").filter(|metadata| !metadata.is_null());
+    let mut input = input.unwrap_or_else(|| Value::Object(Map::new()));
+    let mut metadata = decode_as::<ObjectMeta>(&input)?;
     let mut unknown = Vec::new();
     keep(
-        &mut sent,
+        &mut input,
         &metadata,
         &Path::ROOT.child("metadata"),
         false,
@@ -114,24 +114,24 @@ pub(crate) fn coerce_metadata(object: &mut Map<String, Value>) -> Result<Vec<Str
 
 /// Removes nulls and unknown fields from a CRD. Returns the paths of the unknown fields.
 pub(crate) fn prune_definition(definition: &mut Value) -> Result<Vec<String>, DecodeError> {
-    let known = decode_as::<CustomResourceDefinition>(definition)?;
+    let decoded = decode_as::<CustomResourceDefinition>(definition)?;
     let mut unknown = Vec::new();
-    keep(definition, &known, &Path::ROOT, false, &mut unknown);
+    keep(definition, &decoded, &Path::ROOT, false, &mut unknown);
     Ok(unknown)
 }
 
-/// Removes the fields that `known` does not have, and collects their paths. In a map, any name is known.
-fn keep(sent: &mut Value, known: &Value, path: &Path<'_>, is_map: bool, unknown: &mut Vec<String>) {
-    match sent {
+/// Removes the fields that `decoded` does not have, and collects their paths. In a map, any name is known.
+fn keep(input: &mut Value, decoded: &Value, path: &Path<'_>, is_map: bool, unknown: &mut Vec<String>) {
+    match input {
         Value::Object(fields) => fields.retain(|name, value| {
             let path = path.child(name);
-            let Some(known) = known.get(name) else {
+            let Some(decoded_field) = decoded.get(name) else {
                 unknown.extend((!value.is_null()).then(|| path.to_string()));
                 return false;
             };
             let before = unknown.len();
             let is_properties = !is_map && name == "properties";
-            keep(value, known, &path, is_properties, unknown);
+            keep(value, decoded_field, &path, is_properties, unknown);
             // A value that may have one of two types is accepted as it is.
             if !is_map && matches!(name.as_str(), "items" | "additionalProperties") {
                 unknown.truncate(before);
@@ -140,7 +140,7 @@ fn keep(sent: &mut Value, known: &Value, path: &Path<'_>, is_map: bool, unknown:
         }),
         Value::Array(items) => {
             for (i, item) in items.iter_mut().enumerate() {
-                keep(item, &known[i], &path.index(i), false, unknown);
+                keep(item, &decoded[i], &path.index(i), false, unknown);
             }
         }
         _ => {}
@@ -178,8 +178,8 @@ static TYPES: LazyLock<Map<String, Value>> =
 
 /// The schema of a type, by the end of its name (`.package.version.Kind`). It refers to no other one.
 pub(crate) fn type_schema(name: &str) -> Value {
-    let found = TYPES.iter().find(|(whole, _)| whole.ends_with(name));
-    let (_, schema) = found.unwrap_or_else(|| panic!("schemas.json lacks {name}"));
+    let entry = TYPES.iter().find(|(whole, _)| whole.ends_with(name));
+    let (_, schema) = entry.unwrap_or_else(|| panic!("schemas.json lacks {name}"));
     let mut schema = schema.clone();
     inline(&mut schema);
     schema

@@ -15,8 +15,8 @@ use crate::{
     store::{
         definition,
         definition::{is_true, set_condition},
-        named::{Named, Target},
         resource::{ResourceId, id},
+        route::{Route, Target},
         storage::{Storage, Stored},
     },
 };
@@ -58,8 +58,8 @@ pub(crate) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
         subresource: "status".to_owned(),
         ..Target::default()
     };
-    let named = Named::only(table.resource.clone(), &target.into());
-    let write = Write::new(&named, "kube-apiserver", time);
+    let route = Route::only(table.resource.clone(), &target.into());
+    let write = Write::new(&route, "kube-apiserver", time);
     track(Some(definition), &mut object, &write);
     storage.put(&definitions(), meta::text(definition, "name"), object);
 }
@@ -96,12 +96,12 @@ fn texts_in<'a>(names: &'a Value, field: &str) -> Vec<&'a str> {
 
 /// The status of `definition`, given the taken names.
 pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value {
-    let (wanted, mut status) = (&definition["spec"]["names"], definition["status"].clone());
-    if *wanted == status["acceptedNames"] {
+    let (spec_names, mut status) = (&definition["spec"]["names"], definition["status"].clone());
+    if *spec_names == status["acceptedNames"] {
         return status;
     }
     let before = status["acceptedNames"].take();
-    let mut names = wanted.clone();
+    let mut names = spec_names.clone();
     let mut conflict: Option<(&str, String)> = None;
     for (field, reason, taken) in [
         ("plural", "PluralConflict", &taken.0),
@@ -110,9 +110,9 @@ pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
         ("kind", "KindConflict", &taken.1),
         ("listKind", "ListKindConflict", &taken.1),
     ] {
-        let own = texts_in(&before, field);
-        let refused = texts_in(wanted, field).into_iter();
-        let refused = refused.filter(|name| !own.contains(name) && taken.contains(name));
+        let names_before = texts_in(&before, field);
+        let refused = texts_in(spec_names, field).into_iter();
+        let refused = refused.filter(|name| !names_before.contains(name) && taken.contains(name));
         let message = join_complaints(refused.map(|name| format!("{name:?} is already in use")));
         if message.is_empty() {
             continue;

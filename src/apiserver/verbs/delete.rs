@@ -22,8 +22,8 @@ use crate::{
     request::{Query, Reply},
     store::{
         definition::set_condition,
-        named::Named,
         resource::{Family, ResourceId, id},
+        route::Route,
         storage::{Kept, Storage, Stored},
     },
     typed,
@@ -35,22 +35,22 @@ const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Context<'_> {
-    pub(crate) fn delete(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let (write, preconditions) = self.demands(named, body)?;
-        let (resource, target, time) = (&named.resource, &named.target, &write.time);
+    pub(crate) fn delete(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+        let (write, preconditions) = self.demands(route, body)?;
+        let (resource, target, time) = (&route.resource, &route.target, &write.time);
         if resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
             let why = "this namespace may not be deleted";
             return Err(Failure::forbidden(resource.qualified(), &target.name, why));
         }
         let mut storage = self.state.storage();
-        let (id, key) = (resource.id(), named.key());
-        let kept = storage.kept(&id, &key).cloned();
-        let kept = kept.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
-        let found = kept.open();
-        check_preconditions(named, found.object(), &preconditions)?;
+        let (id, key) = (resource.id(), route.key());
+        let entry = storage.kept(&id, &key).cloned();
+        let entry = entry.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
+        let stored = entry.open();
+        check_preconditions(route, stored.object(), &preconditions)?;
         let remaining = if write.dry_run {
-            remains(resource.family, found.object(), time)
-                .map(|object| Arc::new(Kept::new(object, kept.revision, true)))
+            remains(resource.family, stored.object(), time)
+                .map(|object| Arc::new(Kept::new(object, entry.revision, true)))
         } else {
             remove(&mut storage, &id, &key, time);
             let remaining = storage.kept(&id, &key).cloned();
@@ -58,87 +58,87 @@ impl Context<'_> {
             remaining
         };
         if let Some(remaining) = remaining {
-            return Ok(Reply::json(200, in_version(&remaining, named).bytes()));
+            return Ok(Reply::json(200, in_version(&remaining, route).bytes()));
         }
         // The answer shows the deleted service account.
         if resource.family == Family::ServiceAccount {
-            let mut object = found.object().clone();
+            let mut object = stored.object().clone();
             if !write.dry_run {
                 object["metadata"]["resourceVersion"] = storage.revision.to_string().into();
             }
             return Ok(Reply::value(200, &object));
         }
         let mut about = details(resource.qualified(), &target.name);
-        about["uid"] = found.object()["metadata"]["uid"].clone();
+        about["uid"] = stored.object()["metadata"]["uid"].clone();
         self.entry.status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": about,
         });
         Ok(Reply::value(200, &self.entry.status))
     }
 
-    pub(crate) fn delete_many(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        if named.resource.family == Family::Namespace {
+    pub(crate) fn delete_many(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+        if route.resource.family == Family::Namespace {
             return Err(Failure::method_not_routed());
         }
-        let selector = self.selector(named)?;
-        let (write, preconditions) = self.demands(named, body)?;
+        let selector = self.selector(route)?;
+        let (write, preconditions) = self.demands(route, body)?;
         let mut storage = self.state.storage();
-        let table = storage.table(&named.resource.id());
+        let table = storage.table(&route.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
-        let chosen: Vec<(String, Arc<Kept>)> = table
-            .list(named.namespace())
-            .filter(|(_, object)| selector.matches(in_version(object, named).object()))
+        let matching: Vec<(String, Arc<Kept>)> = table
+            .list(route.namespace())
+            .filter(|(_, object)| selector.matches(in_version(object, route).object()))
             .map(|(key, object)| (key.clone(), object.clone()))
             .collect();
-        let id = named.resource.id();
+        let id = route.resource.id();
         let mut items = Vec::new();
-        for (key, object) in chosen {
-            check_preconditions(named, object.open().object(), &preconditions)?;
+        for (key, object) in matching {
+            check_preconditions(route, object.open().object(), &preconditions)?;
             if !write.dry_run {
                 remove(&mut storage, &id, &key, &write.time);
                 finish_deletions(&mut storage, &write.time);
             }
             // The answer lists the objects as they were.
-            items.push(in_version(&object, named));
+            items.push(in_version(&object, route));
         }
         let metadata = json!({"resourceVersion": storage.revision.to_string()});
-        Ok(Reply::json(200, list_of(named, metadata, &items)))
+        Ok(Reply::json(200, list_of(route, metadata, &items)))
     }
 
     /// Reads DeleteOptions from body and query. Returns the write and the preconditions.
-    fn demands<'n>(&mut self, named: &'n Named, body: &Bytes) -> Outcome<(Write<'n>, Value)> {
+    fn demands<'n>(&mut self, route: &'n Route, body: &Bytes) -> Outcome<(Write<'n>, Value)> {
         let query = &self.info.query;
         query.number("gracePeriodSeconds")?;
-        let mut write = self.write_of(named, "DeleteOptions")?;
-        let mut sent = Value::Null;
+        let mut write = self.write_of(route, "DeleteOptions")?;
+        let mut options = Value::Null;
         if !body.is_empty() {
             self.check_content_type()?;
             let mut fields = read_options(body)?;
             // kube-apiserver's audit log shows the internal version.
             fields.insert("kind".into(), "DeleteOptions".into());
             fields.insert("apiVersion".into(), "meta.k8s.io/__internal".into());
-            sent = fields.into();
-            self.entry.request(&sent);
+            options = fields.into();
+            self.entry.request(&options);
         }
-        check_options(&sent, query)?;
-        write.dry_run |= !list(&sent, "dryRun").is_empty();
-        Ok((write, sent["preconditions"].take()))
+        check_options(&options, query)?;
+        write.dry_run |= !list(&options, "dryRun").is_empty();
+        Ok((write, options["preconditions"].take()))
     }
 }
 
-fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> Outcome<()> {
+fn check_preconditions(route: &Route, object: &Value, preconditions: &Value) -> Outcome<()> {
     for (field, called, fate) in [
         ("uid", "UID", "deleted and then recreated"),
         ("resourceVersion", "ResourceVersion", "modified"),
     ] {
-        let known = meta::text(object, field);
-        let wanted = preconditions[field].as_str().unwrap_or(known);
-        if wanted != known {
+        let actual = meta::text(object, field);
+        let expected = preconditions[field].as_str().unwrap_or(actual);
+        if expected != actual {
             let why = format!(
-                "the {called} in the precondition ({wanted}) does not match the {called} in record ({known}). The object \
+                "the {called} in the precondition ({expected}) does not match the {called} in record ({actual}). The object \
                  might have been {fate}"
             );
-            let subject = named.resource.qualified_kind();
+            let subject = route.resource.qualified_kind();
             return Err(Failure::conflict(subject, meta::text(object, "name"), &why));
         }
     }
@@ -147,26 +147,26 @@ fn check_preconditions(named: &Named, object: &Value, preconditions: &Value) -> 
 
 /// Reads DeleteOptions, with or without a kind.
 fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
-    let sent = serde_json::from_slice(body).map_err(|error| {
+    let options = serde_json::from_slice(body).map_err(|error| {
         let why = format!("couldn't get version/kind; json parse error: {error}");
         Failure::bad_request(unrecognized("DeleteOptions", &why))
     });
-    let sent: Map<String, Value> = sent?;
-    let text = |field: &str| sent.get(field).and_then(Value::as_str).unwrap_or_default();
+    let options: Map<String, Value> = options?;
+    let text = |field: &str| options.get(field).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
     if !matches!(kind, "" | "DeleteOptions") {
         let why = format!("no kind \"{kind}\" is registered for version \"{version}\"");
         return Err(Failure::bad_request(why));
     }
-    typed::decode_as::<DeleteOptions>(&Value::Object(sent.clone())).map_err(Failure::bad_request)?;
-    Ok(sent)
+    typed::decode_as::<DeleteOptions>(&Value::Object(options.clone())).map_err(Failure::bad_request)?;
+    Ok(options)
 }
 
 /// Checks DeleteOptions. The propagation policy has no effect: the server has no garbage collector.
-fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
+fn check_options(options: &Value, query: &Query) -> Outcome<()> {
     let field = "propagationPolicy";
-    let policy = sent[field].as_str().unwrap_or(query.get(field));
-    let orphans = sent["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
+    let policy = options[field].as_str().unwrap_or(query.get(field));
+    let orphans = options["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
     let mut errors = Vec::new();
     match policy {
         "" => {}
@@ -177,7 +177,7 @@ fn check_options(sent: &Value, query: &Query) -> Outcome<()> {
         "Foreground" | "Background" | "Orphan" => {}
         _ => errors.not_supported(field, policy, &["Foreground", "Background", "Orphan", "nil"]),
     }
-    let dry_runs = list(sent, "dryRun");
+    let dry_runs = list(options, "dryRun");
     if dry_runs.iter().any(|value| value != "All") {
         errors.not_supported("dryRun", dry_runs, &["All"]);
     }
@@ -216,15 +216,15 @@ fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
 /// Deletes an object and its contents, as far as nothing holds them.
 fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
     let table = storage.table(id);
-    let (Some(found), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
+    let (Some(entry), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {
         return;
     };
-    match remains(family, found.object(), time) {
+    match remains(family, entry.object(), time) {
         None => storage.remove(id, key),
-        Some(_) if meta::is_deleted(found.object()) => {}
+        Some(_) if meta::is_deleted(entry.object()) => {}
         Some(object) => {
             storage.put(id, key, object);
-            for (id, key) in contents(storage, family, found.object()) {
+            for (id, key) in contents(storage, family, entry.object()) {
                 remove(storage, &id, &key, time);
             }
         }

@@ -63,12 +63,12 @@ fn words(text: &str) -> Vec<String> {
 fn documents(storage: &Storage) -> Documents {
     let mut groups: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
     for (resource, version) in storage.served() {
-        let place = OWN_GROUPS.iter().position(|own| *own == resource.group);
+        let place = OWN_GROUPS.iter().position(|api| *api == resource.group);
         let place = (place.unwrap_or(OWN_GROUPS.len()), resource.group.as_str());
         let version_place = (Reverse(priority(&version.name)), version.name.as_str());
         let group = groups.entry(place).or_default();
-        let known = group.entry(version_place).or_default();
-        known.push(described(resource, version));
+        let resources_of_version = group.entry(version_place).or_default();
+        resources_of_version.push(described(resource, version));
     }
     let mut documents = BTreeMap::new();
     let mut tell = |path: &str, kind, document: Value| {
@@ -126,7 +126,7 @@ fn described(resource: &Resource, version: &Version) -> Vec<Value> {
         Family::Namespace => NAMESPACE_VERBS,
         _ => OWN_VERBS,
     });
-    let mut listed = json!({
+    let mut entry = json!({
         "name": plural, "singularName": resource.singular, "namespaced": namespaced, "kind": kind, "verbs": verbs,
     });
     for (field, names) in [
@@ -134,10 +134,10 @@ fn described(resource: &Resource, version: &Version) -> Vec<Value> {
         ("categories", &resource.categories),
     ] {
         if !names.is_empty() {
-            listed[field] = names.clone().into();
+            entry[field] = names.clone().into();
         }
     }
-    let mut all = vec![listed];
+    let mut all = vec![entry];
     if version.status_subresource {
         all.push(json!({
             "name": format!("{plural}/status"), "singularName": "", "namespaced": namespaced, "kind": kind,

@@ -7,7 +7,7 @@ use crate::{
         field::Found,
         status::{Outcome, refuse_options},
     },
-    store::named::Named,
+    store::route::Route,
 };
 
 /// The media type of applies.
@@ -15,7 +15,7 @@ pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 impl Context<'_> {
     /// The write that the request asks for. `kind` is the kind of its options (`CreateOptions`).
-    pub(crate) fn write_of<'n>(&self, named: &'n Named, kind: &str) -> Outcome<Write<'n>> {
+    pub(crate) fn write_of<'n>(&self, route: &'n Route, kind: &str) -> Outcome<Write<'n>> {
         let query = &self.info.query;
         let mut errors = Vec::new();
         let (manager, dry_runs) = (query.get("fieldManager"), query.all("dryRun"));
@@ -55,7 +55,7 @@ impl Context<'_> {
             dry_run: !dry_runs.is_empty(),
             field_validation,
             force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
-            ..Write::new(named, manager, &self.state.time())
+            ..Write::new(route, manager, &self.state.time())
         })
     }
 }

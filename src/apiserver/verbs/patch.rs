@@ -21,7 +21,7 @@ use crate::{
         status::{Failure, Outcome, Qualified},
     },
     request::Reply,
-    store::{named::Named, resource::Family},
+    store::{resource::Family, route::Route},
     verbs::{
         options::APPLY_PATCH,
         read::current,
@@ -35,9 +35,9 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 impl Context<'_> {
-    pub(crate) fn patch(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn patch(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
         let media_type = self.content_type;
-        let kinds: &[&str] = match named.resource.family {
+        let kinds: &[&str] = match route.resource.family {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
         };
@@ -45,7 +45,7 @@ impl Context<'_> {
             return Err(Failure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
-        let write = self.write_of(named, "PatchOptions")?;
+        let write = self.write_of(route, "PatchOptions")?;
         let undecodable = |why: &str| match media_type {
             STRATEGIC_PATCH => Failure::bad_request(why),
             APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
@@ -54,21 +54,21 @@ impl Context<'_> {
         let mut document = json::read(body, is_apply).map_err(|error| undecodable(&error.to_string()))?;
         self.entry.request(&document.value);
         let mut storage = self.state.storage();
-        let found = current(&storage, named);
+        let current_object = current(&storage, route);
         if is_apply && document.value.is_null() {
             document.value = json!({});
-        } else if !is_apply && let Err(missing) = found {
-            return Err(missing);
+        } else if !is_apply && let Err(not_found) = current_object {
+            return Err(not_found);
         }
         if !document.value.is_object() && media_type != JSON_PATCH {
             return Err(undecodable("json: cannot unmarshal into a map"));
         }
-        let live = found.as_ref().map(|live| live.object());
-        let name = &named.target.name;
+        let live = current_object.as_ref().map(|live| live.object());
+        let name = &route.target.name;
         let mut object = match live {
             Ok(live) if !is_apply => self.change(live, document, &write)?,
             live => {
-                let fit_merged = |merged| match fit(named, merged, Nulls::Kept) {
+                let fit_merged = |merged| match fit(route, merged, Nulls::Kept) {
                     Ok((object, _)) => Ok(object),
                     Err(why) => Err(Failure::internal(why)),
                 };
@@ -82,15 +82,15 @@ impl Context<'_> {
             }
         };
         let uid = meta::text(&object, "uid");
-        if found.is_err() && !uid.is_empty() {
+        if current_object.is_err() && !uid.is_empty() {
             let why = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(Failure::conflict(named.resource.qualified(), name, &why));
+            return Err(Failure::conflict(route.resource.qualified(), name, &why));
         }
-        ensure_namespace(&mut object, named.namespace())?;
+        ensure_namespace(&mut object, route.namespace())?;
         check_name(&object, name)?;
-        match found {
+        match current_object {
             Ok(current) => {
                 if !is_apply {
                     track(Some(current.object()), &mut object, &write);
@@ -98,7 +98,7 @@ impl Context<'_> {
                 let stored = self.replace(&mut storage, &write, current, object)?;
                 Ok(Reply::json(200, stored.bytes()))
             }
-            Err(missing) if !named.target.subresource.is_empty() => Err(missing),
+            Err(not_found) if !route.target.subresource.is_empty() => Err(not_found),
             Err(_) => {
                 wipe_system_fields(&mut object);
                 self.insert(&mut storage, &write, object)
@@ -108,7 +108,7 @@ impl Context<'_> {
 
     /// Applies a patch other than server-side apply.
     fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
-        let (named, media_type) = (write.named, self.content_type);
+        let (route, media_type) = (write.route, self.content_type);
         let (patch, repeated) = (patch.value, patch.repeated);
         let is_strategic = media_type == STRATEGIC_PATCH;
         let mut patched = live.clone();
@@ -116,8 +116,8 @@ impl Context<'_> {
             _ if media_type == JSON_PATCH => apply_json_patch(&mut patched, &patch)?,
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
                 // Go's struct tags say which lists are merged. CRDs have none for their own.
-                let has_tags = named.resource.family != Family::Definition;
-                let of = Type::object(has_tags.then_some(&*named.version().schema));
+                let has_tags = route.resource.family != Family::Definition;
+                let of = Type::object(has_tags.then_some(&*route.version().schema));
                 *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
             _ => ::json_patch::merge(&mut patched, &patch),
@@ -132,7 +132,7 @@ impl Context<'_> {
             return Err(invalid("json: cannot unmarshal into an object"));
         };
         let (object, unknown) =
-            fit(named, patched, Nulls::Dropped).map_err(|why| invalid(&why.to_string()))?;
+            fit(route, patched, Nulls::Dropped).map_err(|why| invalid(&why.to_string()))?;
         let complaints = repeated.into_iter().chain(unknown).collect();
         let complained = self.complain(write.field_validation, complaints);
         complained.map_err(|why| invalid(&format!("strict decoding error: {why}")))?;

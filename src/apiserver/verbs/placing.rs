@@ -55,8 +55,8 @@ impl State {
     /// Removes a CRD and its objects.
     pub(crate) fn undefine(&self, name: &str) {
         let mut storage = self.storage();
-        if let Some(found) = storage.get(&crd_controller::definitions(), name) {
-            undefine(&mut storage, found.object(), &self.time());
+        if let Some(definition) = storage.get(&crd_controller::definitions(), name) {
+            undefine(&mut storage, definition.object(), &self.time());
         }
     }
 

@@ -17,54 +17,54 @@ use crate::{
     request::{Query, Reply},
     schema::{apply_defaults, prune},
     store::{
-        named::Named,
         resource::{Family, Resource, Version},
+        route::Route,
         storage::{Kept, Storage, Stored, within},
     },
     typed::event_in,
 };
 
 impl Context<'_> {
-    pub(crate) fn get(&self, named: &Named) -> Outcome<Reply> {
+    pub(crate) fn get(&self, route: &Route) -> Outcome<Reply> {
         let storage = self.state.storage();
-        let asked = revision(&self.info.query, true)?;
-        if asked > storage.revision {
-            return Err(too_large(asked, storage.revision));
+        let requested = revision(&self.info.query, true)?;
+        if requested > storage.revision {
+            return Err(too_large(requested, storage.revision));
         }
-        Ok(Reply::json(200, current(&storage, named)?.bytes()))
+        Ok(Reply::json(200, current(&storage, route)?.bytes()))
     }
 
     /// Checks the options of a list, a watch or a deletecollection, and reads its selectors.
-    pub(crate) fn selector(&self, named: &Named) -> Outcome<Selector> {
+    pub(crate) fn selector(&self, route: &Route) -> Outcome<Selector> {
         let query = &self.info.query;
         query.number("timeoutSeconds")?;
         check_list_options(query)?;
         Selector::read(
             query.get("labelSelector"),
             query.get("fieldSelector"),
-            &named.resource,
-            named.version(),
+            &route.resource,
+            route.version(),
         )
     }
 
     /// Answers a list, or the requested page of it.
-    pub(crate) fn list(&self, named: &Named) -> Outcome<Reply> {
-        let selector = self.selector(named)?;
+    pub(crate) fn list(&self, route: &Route) -> Outcome<Reply> {
+        let selector = self.selector(route)?;
         let query = &self.info.query;
         let storage = self.state.storage();
-        let table = storage.table(&named.resource.id());
+        let table = storage.table(&route.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let token = match query.get("continue") {
             "" => None,
             token => Some(Token::read(token)?),
         };
-        let asked = revision(query, false)?;
-        if token.is_some() && asked > 0 {
+        let requested = revision(query, false)?;
+        if token.is_some() && requested > 0 {
             let why = "specifying resource version is not allowed when using continue";
             return Err(Failure::bad_request(why));
         }
-        if asked > storage.revision {
-            return Err(too_large(asked, storage.revision));
+        if requested > storage.revision {
+            return Err(too_large(requested, storage.revision));
         }
         let limit = match query.number("limit")?.map_or(Ok(0), usize::try_from) {
             // Lists from the cache have no pages.
@@ -79,7 +79,7 @@ impl Context<'_> {
         };
         let (at, after) = match &token {
             Some(Token { rv, start }) => (*rv, start.as_str()),
-            None if exact && asked > 0 => (asked, ""),
+            None if exact && requested > 0 => (requested, ""),
             None => (storage.revision, ""),
         };
         let objects = table.at(at).ok_or_else(|| {
@@ -91,17 +91,17 @@ impl Context<'_> {
             let why = format!("The provided {what} is too old to display a consistent list result.");
             Failure::new(410, "Expired", why)
         })?;
-        let mut wanted = within(&objects, named.namespace())
+        let mut page = within(&objects, route.namespace())
             .filter(|(key, _)| key.as_str() > after)
-            .map(|(key, object)| (key, in_version(object, named)))
+            .map(|(key, object)| (key, in_version(object, route)))
             .filter(|(_, object)| selector.is_everything() || selector.matches(object.object()));
         let (mut items, mut last) = (Vec::new(), "");
-        for (key, object) in wanted.by_ref().take(limit) {
+        for (key, object) in page.by_ref().take(limit) {
             items.push(object);
             last = key;
         }
         let mut metadata = json!({"resourceVersion": at.to_string()});
-        let left_over = wanted.count();
+        let left_over = page.count();
         if left_over > 0 {
             metadata["continue"] = Token::write(at, last).into();
             // With a selector, kube-apiserver does not count the remaining items.
@@ -109,27 +109,27 @@ impl Context<'_> {
                 metadata["remainingItemCount"] = left_over.into();
             }
         }
-        Ok(Reply::json(200, list_of(named, metadata, &items)))
+        Ok(Reply::json(200, list_of(route, metadata, &items)))
     }
 }
 
 /// The addressed object, in the request's version.
-pub(crate) fn current(storage: &Storage, named: &Named) -> Outcome<Arc<Stored>> {
-    let found = storage.kept(&named.resource.id(), &named.key());
-    let found = found.ok_or_else(|| Failure::not_found(named.resource.qualified(), &named.target.name))?;
-    Ok(in_version(found, named))
+pub(crate) fn current(storage: &Storage, route: &Route) -> Outcome<Arc<Stored>> {
+    let entry = storage.kept(&route.resource.id(), &route.key());
+    let entry = entry.ok_or_else(|| Failure::not_found(route.resource.qualified(), &route.target.name))?;
+    Ok(in_version(entry, route))
 }
 
 /// An object in the requested version.
-pub(crate) fn in_version(kept: &Kept, named: &Named) -> Arc<Stored> {
-    let wanted = named.api_version();
-    kept.in_version(&wanted, |object| {
-        if named.resource.family == Family::Event {
-            return event_in(&named.resource.group, object);
+pub(crate) fn in_version(kept: &Kept, route: &Route) -> Arc<Stored> {
+    let api_version = route.api_version();
+    kept.in_version(&api_version, |object| {
+        if route.resource.family == Family::Event {
+            return event_in(&route.resource.group, object);
         }
         let mut object = object.clone();
-        object["apiVersion"] = wanted.as_str().into();
-        prune(&mut object, &named.version().schema);
+        object["apiVersion"] = api_version.as_str().into();
+        prune(&mut object, &route.version().schema);
         object
     })
 }
@@ -163,8 +163,8 @@ pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
 }
 
 /// The error of a revision from the future.
-pub(crate) fn too_large(asked: u64, current: u64) -> Box<Failure> {
-    let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+pub(crate) fn too_large(requested: u64, current: u64) -> Box<Failure> {
+    let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
     Failure::new(504, "Timeout", message).with(json!({
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
@@ -216,13 +216,13 @@ fn check_list_options(query: &Query) -> Outcome<()> {
 }
 
 /// A list as JSON, made of the items' own bytes.
-pub(crate) fn list_of(named: &Named, mut metadata: Value, items: &[Arc<Stored>]) -> Bytes {
-    let is_custom = named.resource.family == Family::Custom;
+pub(crate) fn list_of(route: &Route, mut metadata: Value, items: &[Arc<Stored>]) -> Bytes {
+    let is_custom = route.resource.family == Family::Custom;
     if is_custom && metadata["continue"].is_null() {
         metadata["continue"] = "".into();
     }
     let list =
-        json!({"kind": named.resource.list_kind, "apiVersion": named.api_version(), "metadata": metadata});
+        json!({"kind": route.resource.list_kind, "apiVersion": route.api_version(), "metadata": metadata});
     let list = list.to_string();
     let encode = if is_custom {
         Stored::bytes

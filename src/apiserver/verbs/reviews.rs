@@ -23,16 +23,16 @@ use crate::{
     request::Reply,
     store::{
         builtin,
-        named::{Named, Target},
+        route::{Route, Target},
     },
 };
 
 impl Context<'_> {
     /// Answers a review.
-    pub(crate) fn review(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let (write, mut review) = self.decode(named, "CreateOptions", body)?;
+    pub(crate) fn review(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut review) = self.decode(route, "CreateOptions", body)?;
         track(None, &mut review, &write);
-        let kind = named.resource.kind.as_str();
+        let kind = route.resource.kind.as_str();
         let mut answer = match kind {
             "SelfSubjectReview" => json!({
                 "metadata": {"creationTimestamp": self.state.time()},
@@ -42,7 +42,7 @@ impl Context<'_> {
             kind => self.review_access(kind, review)?,
         };
         answer["kind"] = kind.into();
-        answer["apiVersion"] = named.api_version().into();
+        answer["apiVersion"] = route.api_version().into();
         Ok(Reply::value(201, &answer))
     }
 
@@ -88,9 +88,9 @@ impl Context<'_> {
         let mut status = json!({
             "resourceRules": about_resources, "nonResourceRules": about_others, "incomplete": false,
         });
-        let missing = rbac::missing(&storage, self.user, namespace);
-        if !missing.is_empty() {
-            status["evaluationError"] = missing.into();
+        let complaint = rbac::missing(&storage, self.user, namespace);
+        if !complaint.is_empty() {
+            status["evaluationError"] = complaint.into();
         }
         Ok(json!({"metadata": {}, "spec": {}, "status": status}))
     }
@@ -136,8 +136,8 @@ pub(crate) fn is_token_request(target: &Target) -> bool {
 impl Context<'_> {
     /// Issues a token with the account's rights. It is valid while the account exists; it does not expire.
     pub(crate) fn give_token(&mut self, target: &Arc<Target>, body: &Bytes) -> Outcome<Reply> {
-        let named = Named::only(builtin::token_request(), target);
-        let (write, mut request) = self.decode(&named, "CreateOptions", body)?;
+        let route = Route::only(builtin::token_request(), target);
+        let (write, mut request) = self.decode(&route, "CreateOptions", body)?;
         let account = self.state.service_account(&target.namespace, &target.name);
         let subject = Qualified::new("", "serviceaccounts");
         let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
@@ -150,7 +150,7 @@ impl Context<'_> {
             let why = "may not specify a duration less than 10 minutes";
             errors.invalid("spec.expirationSeconds", seconds, why);
         }
-        refuse(named.resource.qualified_kind(), "", &errors)?;
+        refuse(route.resource.qualified_kind(), "", &errors)?;
         if !spec["boundObjectRef"].is_null() {
             let why = "this server does not bind tokens to objects";
             return Err(Failure::new(501, "NotImplemented", why));

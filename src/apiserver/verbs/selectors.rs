@@ -42,7 +42,7 @@ struct Requirement {
 impl Requirement {
     /// True if a value, or its absence, meets the requirement.
     fn accepts(&self, value: Option<&str>) -> bool {
-        let is_among = || value.is_some_and(|value| self.values.iter().any(|known| known == value));
+        let is_among = || value.is_some_and(|value| self.values.iter().any(|allowed| allowed == value));
         let number = |text: &str| text.parse::<i64>().ok();
         let order = || Some(number(value?)?.cmp(&number(&self.values[0])?));
         match self.sign.as_str() {
@@ -62,10 +62,10 @@ impl Selector {
         let labels = read_labels(labels)?;
         let fields = read_fields(fields)?;
         for Requirement { key: path, .. } in &fields {
-            let known = path == "metadata.name"
+            let is_selectable = path == "metadata.name"
                 || path == "metadata.namespace" && resource.namespaced
                 || version.selectable.contains(path);
-            if !known {
+            if !is_selectable {
                 return Err(Failure::bad_request(format!("field label not supported: {path}")));
             }
         }
@@ -80,8 +80,8 @@ impl Selector {
         let labels = &object["metadata"]["labels"];
         let label = |key: &str| labels.get(key).and_then(Value::as_str);
         let (mut of_labels, mut of_fields) = (self.labels.iter(), self.fields.iter());
-        of_labels.all(|wanted| wanted.accepts(label(&wanted.key)))
-            && of_fields.all(|wanted| wanted.accepts(Some(&text_at(object, &wanted.key))))
+        of_labels.all(|requirement| requirement.accepts(label(&requirement.key)))
+            && of_fields.all(|requirement| requirement.accepts(Some(&text_at(object, &requirement.key))))
     }
 }
 

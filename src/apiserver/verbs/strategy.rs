@@ -14,8 +14,8 @@ use crate::{
     schema::{check_lists, check_rules, validate},
     store::{
         definition,
-        named::Named,
         resource::{Family, Resource},
+        route::Route,
     },
 };
 
@@ -53,8 +53,8 @@ pub(crate) fn set_defaults(family: Family, object: &mut Map<String, Value>) {
 }
 
 /// Sets the server's fields of a new object.
-pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
-    let resource = &named.resource;
+pub(crate) fn prepare_create(route: &Route, object: &mut Value) {
+    let resource = &route.resource;
     match resource.family {
         Family::Namespace => {
             object["status"] = json!({"phase": "Active"});
@@ -69,7 +69,7 @@ pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
             object["metadata"]["generation"] = 1.into();
         }
         Family::Custom => {
-            if named.version().status_subresource
+            if route.version().status_subresource
                 && let Value::Object(fields) = object
             {
                 fields.remove("status");
@@ -82,17 +82,17 @@ pub(crate) fn prepare_create(named: &Named, object: &mut Value) {
 }
 
 /// Restores what such a write cannot change, and increments the generation if the rest changed.
-pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
-    let resource = &named.resource;
-    let kept: &[&str] = match resource.family {
+pub(crate) fn prepare_update(route: &Route, new: &mut Value, old: &Value) {
+    let resource = &route.resource;
+    let fields: &[&str] = match resource.family {
         Family::Namespace => &["spec", "status"],
-        _ if named.version().status_subresource => &["status"],
+        _ if route.version().status_subresource => &["status"],
         _ => &[],
     };
-    for field in kept {
+    for field in fields {
         take(new, field, old);
     }
-    let counted = match resource.family {
+    let is_new_generation = match resource.family {
         Family::Custom => !same_but_metadata(new, old),
         Family::Definition => {
             definition::note_storage(new);
@@ -102,7 +102,7 @@ pub(crate) fn prepare_update(named: &Named, new: &mut Value, old: &Value) {
         _ => return,
     };
     let generation = old["metadata"]["generation"].as_i64().unwrap_or(1);
-    new["metadata"]["generation"] = (generation + i64::from(counted)).into();
+    new["metadata"]["generation"] = (generation + i64::from(is_new_generation)).into();
 }
 
 /// True if two objects differ at most in their metadata.
@@ -116,10 +116,10 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
 
 /// Adds the errors of an object, except those of its metadata. `old` is the object it replaces. Built-in kinds are only
 /// decoded.
-pub(crate) fn check(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    match named.resource.family {
-        Family::Custom => check_custom(named, new, old, errors),
-        Family::Definition if named.target.subresource.is_empty() => {
+pub(crate) fn check(route: &Route, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    match route.resource.family {
+        Family::Custom => check_custom(route, new, old, errors),
+        Family::Definition if route.target.subresource.is_empty() => {
             errors.extend(definition::check(new, old));
         }
         Family::Definition => definition::check_status(new, errors),
@@ -138,23 +138,23 @@ pub(crate) fn kind_of<'a>(resource: &'a Resource, object: &'a Value) -> Qualifie
 }
 
 /// Checks `apiVersion` and `kind`. If they are wrong, nothing else is checked.
-pub(crate) fn check_type(named: &Named, object: &Value) -> Errors {
+pub(crate) fn check_type(route: &Route, object: &Value) -> Errors {
     let mut errors = Vec::new();
-    for (field, wanted) in [
-        ("kind", &named.resource.kind),
-        ("apiVersion", &named.api_version()),
+    for (field, expected) in [
+        ("kind", &route.resource.kind),
+        ("apiVersion", &route.api_version()),
     ] {
-        let seen = text(object, field);
-        if seen != wanted {
-            let why = format!("must be {wanted}");
-            errors.invalid(field, seen, &why);
+        let actual = text(object, field);
+        if actual != expected {
+            let why = format!("must be {expected}");
+            errors.invalid(field, actual, &why);
         }
     }
     errors
 }
 
-fn check_custom(named: &Named, new: &Value, old: Option<&Value>, errors: &mut Errors) {
-    let (version, subresource) = (named.version(), named.target.subresource.as_str());
+fn check_custom(route: &Route, new: &Value, old: Option<&Value>, errors: &mut Errors) {
+    let (version, subresource) = (route.version(), route.target.subresource.as_str());
     let schema = &version.schema;
     match (subresource, schema.field("status"), new.get("status")) {
         ("status", Some(status), Some(value)) => {

@@ -16,13 +16,13 @@ use crate::{
         status::{Failure, Outcome},
     },
     request::{Form, Reply, ReplyBody},
-    store::named::Named,
+    store::route::Route,
     typed::OBJECT,
 };
 
 impl Form {
     /// Renders a reply.
-    pub(crate) fn reply(&self, reply: Reply, named: &Named, now: jiff::Timestamp) -> Outcome<Reply> {
+    pub(crate) fn reply(&self, reply: Reply, route: &Route, now: jiff::Timestamp) -> Outcome<Reply> {
         let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
             return Ok(reply);
         };
@@ -36,7 +36,7 @@ impl Form {
             fields.retain(|name, value| name != "continue" || value != "");
         }
         let formed = match (self.kind.as_str(), answer["items"].as_array()) {
-            ("Table", Some(items)) => table(self, named, items, metadata, true, now),
+            ("Table", Some(items)) => table(self, route, items, metadata, true, now),
             ("PartialObjectMetadataList", Some(items)) => {
                 let items: Vec<Value> = items.iter().map(|item| self.metadata_of(item)).collect();
                 // kube-apiserver writes null instead of an empty list.
@@ -50,19 +50,19 @@ impl Form {
             ("PartialObjectMetadataList", None) => {
                 return Err(Failure::internal("content is not a list"));
             }
-            (_, None) => self.object(&answer, named, now, true),
+            (_, None) => self.object(&answer, route, now, true),
         };
         let body = ReplyBody::Json(formed.to_string().into());
         Ok(Reply { body, ..reply })
     }
 
     /// Renders one object. In a watch, only the first Table has column definitions.
-    pub(crate) fn object(&self, object: &Value, named: &Named, now: jiff::Timestamp, first: bool) -> Value {
+    pub(crate) fn object(&self, object: &Value, route: &Route, now: jiff::Timestamp, first: bool) -> Value {
         if self.kind != "Table" {
             return self.metadata_of(object);
         }
         let metadata = json!({"resourceVersion": object["metadata"]["resourceVersion"]});
-        table(self, named, std::slice::from_ref(object), metadata, first, now)
+        table(self, route, std::slice::from_ref(object), metadata, first, now)
     }
 }
 
@@ -114,10 +114,10 @@ impl Column {
     }
 
     fn cell(&self, object: &Value, now: Timestamp) -> Value {
-        let found = self.path.as_ref().map(|path| js_path_process(path, object));
-        let found = found.and_then(|values| Some(values.ok()?.into_iter().next()?.val()));
-        match (self.cells.as_str(), found) {
-            ("name", found) => found.and_then(Value::as_str).unwrap_or_default().into(),
+        let value = self.path.as_ref().map(|path| js_path_process(path, object));
+        let value = value.and_then(|values| Some(values.ok()?.into_iter().next()?.val()));
+        match (self.cells.as_str(), value) {
+            ("name", value) => value.and_then(Value::as_str).unwrap_or_default().into(),
             ("string", Some(Value::Null)) => "<no value>".into(),
             ("string", Some(Value::String(text))) => text.as_str().into(),
             ("string", Some(other)) => other.to_string().into(),
@@ -125,8 +125,8 @@ impl Column {
                 let whole = number.as_f64().map(|number| number as i64);
                 number.as_i64().or(whole).into()
             }
-            ("number", Some(found @ Value::Number(_))) | ("boolean", Some(found @ Value::Bool(_))) => {
-                found.clone()
+            ("number", Some(value @ Value::Number(_))) | ("boolean", Some(value @ Value::Bool(_))) => {
+                value.clone()
             }
             ("date", Some(Value::String(time))) => age(time, now).into(),
             _ => Value::Null,
@@ -137,13 +137,13 @@ impl Column {
 /// A Table of objects of one kind.
 fn table(
     form: &Form,
-    named: &Named,
+    route: &Route,
     objects: &[Value],
     metadata: Value,
     with_columns: bool,
     now: Timestamp,
 ) -> Value {
-    let printed = named.version().columns.as_array().into_iter().flatten();
+    let printed = route.version().columns.as_array().into_iter().flatten();
     let mut columns = vec![Column::metadata("Name", "name", "name")];
     columns.extend(printed.map(Column::printed));
     if columns.len() == 1 {
@@ -155,8 +155,8 @@ fn table(
             "None" => Value::Null,
             "Object" => {
                 let mut object = object.clone();
-                object["apiVersion"] = named.api_version().into();
-                object["kind"] = named.resource.kind.clone().into();
+                object["apiVersion"] = route.api_version().into();
+                object["kind"] = route.resource.kind.clone().into();
                 object
             }
             _ => form.metadata_of(object),

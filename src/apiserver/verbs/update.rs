@@ -17,34 +17,34 @@ use crate::{
     },
     request::Reply,
     store::{
-        named::Named,
         resource::Family,
+        route::Route,
         storage::{Storage, Stored},
     },
 };
 
 impl Context<'_> {
-    pub(crate) fn update(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let (write, mut object) = self.decode(named, "UpdateOptions", body)?;
-        check_name(&object, &named.target.name)?;
+    pub(crate) fn update(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut object) = self.decode(route, "UpdateOptions", body)?;
+        check_name(&object, &route.target.name)?;
         let mut storage = self.state.storage();
-        let found = match current(&storage, named) {
-            Err(_) if named.resource.allows_create_on_update() => None,
-            found => Some(found?),
+        let previous = match current(&storage, route) {
+            Err(_) if route.resource.allows_create_on_update() => None,
+            previous => Some(previous?),
         };
-        let sent = meta::text(&object, "uid");
-        let known = found.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
-        if !sent.is_empty() && sent != known {
+        let uid = meta::text(&object, "uid");
+        let stored_uid = previous.as_ref().map_or("", |it| meta::text(it.object(), "uid"));
+        if !uid.is_empty() && uid != stored_uid {
             let why =
-                format!("Precondition failed: UID in precondition: {sent}, UID in object meta: {known}");
+                format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}");
             return Err(Failure::conflict(
-                named.resource.qualified(),
-                &named.target.name,
+                route.resource.qualified(),
+                &route.target.name,
                 &why,
             ));
         }
-        track(found.as_ref().map(|it| it.object()), &mut object, &write);
-        let Some(current) = found else {
+        track(previous.as_ref().map(|it| it.object()), &mut object, &write);
+        let Some(current) = previous else {
             return self.insert(&mut storage, &write, object);
         };
         let stored = self.replace(&mut storage, &write, current, object)?;
@@ -60,19 +60,19 @@ impl Context<'_> {
         current: Arc<Stored>,
         mut object: Value,
     ) -> Outcome<Arc<Stored>> {
-        let (named, time) = (write.named, &write.time);
+        let (route, time) = (write.route, &write.time);
         let old = current.object();
-        check_resource_version(named, &mut object, old)?;
-        prepare(named, &mut object, old);
-        self.check(named, &object, old)?;
+        check_resource_version(route, &mut object, old)?;
+        prepare(route, &mut object, old);
+        self.check(route, &object, old)?;
         if same_but_times(&object, old) {
             return Ok(current);
         }
-        let key = named.key();
-        let waits = matches!(named.resource.family, Family::Namespace | Family::Definition);
+        let key = route.key();
+        let waits = matches!(route.resource.family, Family::Namespace | Family::Definition);
         let is_last = meta::is_deleted(old) && !waits && meta::finalizers(&object).is_empty();
         if is_last && !write.dry_run {
-            storage.remove(&named.resource.id(), &key);
+            storage.remove(&route.resource.id(), &key);
             finish_deletions(storage, time);
         }
         if is_last || write.dry_run {
@@ -82,8 +82,8 @@ impl Context<'_> {
     }
 
     /// Validates the new object. Tolerated errors become warnings.
-    fn check(&mut self, named: &Named, object: &Value, old: &Value) -> Outcome<()> {
-        let resource = &named.resource;
+    fn check(&mut self, route: &Route, object: &Value, old: &Value) -> Outcome<()> {
+        let resource = &route.resource;
         let mut errors = Vec::new();
         meta::validate(
             object,
@@ -93,11 +93,11 @@ impl Context<'_> {
             &mut errors,
         );
         meta::validate_update(object, old, &mut errors);
-        let mut more = strategy::check_type(named, object);
+        let mut more = strategy::check_type(route, object);
         if more.is_empty() {
             // kube-apiserver checks changed metadata twice.
             meta::validate_update(object, old, &mut more);
-            strategy::check(named, object, Some(old), &mut more);
+            strategy::check(route, object, Some(old), &mut more);
         }
         errors.extend(more);
         let (tolerated, errors): (Vec<_>, Vec<_>) = errors.into_iter().partition(|error| error.tolerated);
@@ -121,13 +121,13 @@ pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
 }
 
 /// Optimistic locking: the resourceVersion must be the current one.
-fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Outcome<()> {
-    let known = meta::text(old, "resourceVersion");
-    let sent = meta::text(object, "resourceVersion");
-    let (resource, name) = (&named.resource, &named.target.name);
-    match sent {
+fn check_resource_version(route: &Route, object: &mut Value, old: &Value) -> Outcome<()> {
+    let stored_version = meta::text(old, "resourceVersion");
+    let version = meta::text(object, "resourceVersion");
+    let (resource, name) = (&route.resource, &route.target.name);
+    match version {
         "" | "0" if resource.allows_unconditional_update() => {
-            object["metadata"]["resourceVersion"] = known.into();
+            object["metadata"]["resourceVersion"] = stored_version.into();
             Ok(())
         }
         "" | "0" => {
@@ -136,9 +136,9 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
             // kube-apiserver puts the resource where the kind belongs.
             refuse(resource.qualified(), name, &errors)
         }
-        sent if sent == known => Ok(()),
-        sent if sent.parse::<u64>().is_err() => {
-            let why = format!("strconv.ParseUint: parsing \"{sent}\": invalid syntax");
+        version if version == stored_version => Ok(()),
+        version if version.parse::<u64>().is_err() => {
+            let why = format!("strconv.ParseUint: parsing \"{version}\": invalid syntax");
             Err(Failure::internal(why))
         }
         _ => {
@@ -150,17 +150,17 @@ fn check_resource_version(named: &Named, object: &mut Value, old: &Value) -> Out
 }
 
 /// Restores what such a write cannot change.
-fn prepare(named: &Named, object: &mut Value, old: &Value) {
-    let is_status = named.target.subresource == "status";
-    if is_status && named.resource.decode.is_none() {
+fn prepare(route: &Route, object: &mut Value, old: &Value) {
+    let is_status = route.target.subresource == "status";
+    if is_status && route.resource.decode.is_none() {
         // Only the status and its owners change.
-        let sent = std::mem::replace(object, old.clone());
-        take(object, "status", &sent);
-        return take(&mut object["metadata"], "managedFields", &sent["metadata"]);
+        let new = std::mem::replace(object, old.clone());
+        take(object, "status", &new);
+        return take(&mut object["metadata"], "managedFields", &new["metadata"]);
     }
     let is_deleted = meta::is_deleted(old);
     let is_sent = !meta::text(object, "uid").is_empty();
-    let (metadata, known) = (&mut object["metadata"], &old["metadata"]);
+    let (metadata, stored) = (&mut object["metadata"], &old["metadata"]);
     for (field, is_taken) in [
         ("generation", true),
         ("creationTimestamp", true),
@@ -171,13 +171,13 @@ fn prepare(named: &Named, object: &mut Value, old: &Value) {
         ("deletionGracePeriodSeconds", is_deleted),
     ] {
         if is_taken {
-            take(metadata, field, known);
+            take(metadata, field, stored);
         }
     }
     if is_status {
         // Status writes may change metadata of built-in kinds.
         take(object, "spec", old)
     } else {
-        strategy::prepare_update(named, object, old)
+        strategy::prepare_update(route, object, old)
     }
 }

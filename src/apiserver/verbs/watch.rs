@@ -17,7 +17,7 @@ use crate::{
     object::status::{Failure, Outcome},
     request::{Form, Reply},
     store::{
-        named::Named,
+        route::Route,
         storage::{Change, Kept, Stored, prefix},
     },
 };
@@ -30,41 +30,41 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 impl Context<'_> {
-    pub(crate) fn watch(&mut self, named: &Named, form: &Form) -> Outcome<Reply> {
+    pub(crate) fn watch(&mut self, route: &Route, form: &Form) -> Outcome<Reply> {
         let query = &self.info.query;
-        let selector = self.selector(named)?;
-        let asked = revision(query, true)?;
+        let selector = self.selector(route)?;
+        let requested = revision(query, true)?;
         let timeout = match query.number("timeoutSeconds")?.map_or(Ok(0), u64::try_from) {
             Ok(0) | Err(_) => DEFAULT_TIMEOUT,
             Ok(seconds) => Duration::from_secs(seconds),
         };
         let storage = self.state.storage();
-        let table = storage.table(&named.resource.id());
+        let table = storage.table(&route.resource.id());
         let table = table.ok_or_else(Failure::no_such_resource)?;
         let faults = self.state.faults.of_watches();
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();
         audit.started(200);
-        let seen = if asked == 0 || streaming {
+        let revision = if requested == 0 || streaming {
             storage.revision
         } else {
             // Beyond the newest one, as after a restored backup, kube-apiserver is silent until it is reached.
-            asked
+            requested
         };
         let mut watcher = Watcher {
             state: self.state.clone(),
-            named: named.clone(),
-            prefix: prefix(named.namespace()),
+            route: route.clone(),
+            prefix: prefix(route.namespace()),
             selector,
             wake: table.wake.subscribe(),
             drops: self.state.drops.subscribe(),
-            seen,
+            seen: revision,
             ready: VecDeque::new(),
             bookmarks: query.flag("allowWatchBookmarks"),
             form: form.clone(),
             first: true,
             next_bookmark: Instant::now(),
-            sent_revision: storage.revision.max(seen),
+            sent_revision: storage.revision.max(revision),
             deadline: Instant::now() + timeout,
             left: faults.drop_after,
             faults,
@@ -73,12 +73,12 @@ impl Context<'_> {
         };
         watcher.drops.mark_unchanged();
         watcher.plan_bookmark();
-        if streaming && asked > storage.revision {
-            watcher.fail(&too_large(asked, storage.revision));
-        } else if streaming || asked == 0 && query.get("sendInitialEvents").is_empty() {
-            for (_, object) in table.list(named.namespace()) {
+        if streaming && requested > storage.revision {
+            watcher.fail(&too_large(requested, storage.revision));
+        } else if streaming || requested == 0 && query.get("sendInitialEvents").is_empty() {
+            for (_, object) in table.list(route.namespace()) {
                 if watcher.selects(object) {
-                    watcher.tell("ADDED", &in_version(object, named));
+                    watcher.tell("ADDED", &in_version(object, route));
                 }
             }
             // With bookmarks, one marks the end of the initial events, in streaming lists and without.
@@ -86,7 +86,7 @@ impl Context<'_> {
                 watcher.bookmark(storage.revision, true);
             }
         } else if watcher.seen < table.compacted {
-            let message = format!("too old resource version: {asked} ({})", table.compacted);
+            let message = format!("too old resource version: {requested} ({})", table.compacted);
             watcher.fail(&Failure::new(410, "Expired", message));
         }
         Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
@@ -98,7 +98,7 @@ impl Context<'_> {
 /// One open watch.
 struct Watcher {
     state: Arc<State>,
-    named: Named,
+    route: Route,
     /// The prefix of its objects' keys.
     prefix: String,
     selector: Selector,
@@ -178,7 +178,7 @@ impl Watcher {
         self.wake.mark_unchanged();
         let changes = {
             let storage = self.state.storage();
-            let Some(table) = storage.table(&self.named.resource.id()) else {
+            let Some(table) = storage.table(&self.route.resource.id()) else {
                 return false;
             };
             table.changes_after(self.seen)
@@ -205,7 +205,7 @@ impl Watcher {
     /// The newest revision, when this watch has sent every change up to it.
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.state.storage();
-        let table = storage.table(&self.named.resource.id())?;
+        let table = storage.table(&self.route.resource.id())?;
         table.is_quiet_after(self.seen).then_some(storage.revision)
     }
 
@@ -218,29 +218,29 @@ impl Watcher {
         let now = Some(&change.object).filter(|now| !change.deleted && self.selects(now));
         match (before, now) {
             (None, None) => {}
-            (None, Some(now)) => self.tell("ADDED", &in_version(now, &self.named)),
-            (Some(_), Some(now)) => self.tell("MODIFIED", &in_version(now, &self.named)),
+            (None, Some(now)) => self.tell("ADDED", &in_version(now, &self.route)),
+            (Some(_), Some(now)) => self.tell("MODIFIED", &in_version(now, &self.route)),
             (Some(_), None) if change.deleted => {
-                self.tell("DELETED", &in_version(&change.object, &self.named));
+                self.tell("DELETED", &in_version(&change.object, &self.route));
             }
             (Some(before), None) => {
                 // It left the selection: as it was, with the revision of the change.
-                let mut gone = in_version(before, &self.named).object().clone();
-                gone["metadata"]["resourceVersion"] = change.revision.to_string().into();
-                self.tell("DELETED", &Stored::new(gone, change.revision));
+                let mut deleted = in_version(before, &self.route).object().clone();
+                deleted["metadata"]["resourceVersion"] = change.revision.to_string().into();
+                self.tell("DELETED", &Stored::new(deleted, change.revision));
             }
         }
     }
 
     fn selects(&self, object: &Kept) -> bool {
-        self.selector.is_everything() || self.selector.matches(in_version(object, &self.named).object())
+        self.selector.is_everything() || self.selector.matches(in_version(object, &self.route).object())
     }
 
     fn bookmark(&mut self, revision: u64, initial_end: bool) {
         self.sent_revision = revision;
         let mut object = json!({
-            "kind": self.named.resource.kind,
-            "apiVersion": self.named.api_version(),
+            "kind": self.route.resource.kind,
+            "apiVersion": self.route.api_version(),
             "metadata": {"resourceVersion": revision.to_string()},
         });
         if initial_end {
@@ -249,11 +249,11 @@ impl Watcher {
         self.tell("BOOKMARK", &Stored::new(object, revision));
     }
 
-    /// Tells of a failure and ends.
+    /// Sends a failure and ends.
     fn fail(&mut self, failure: &Failure) {
         self.push("ERROR", failure.to_value().to_string().as_bytes());
-        let left = self.ready.len();
-        self.left = Some(self.left.map_or(left, |until| until.min(left)));
+        let remaining = self.ready.len();
+        self.left = Some(self.left.map_or(remaining, |until| until.min(remaining)));
     }
 
     /// Takes in an event about an object.
@@ -262,7 +262,7 @@ impl Watcher {
             self.push(kind, &object.bytes());
         } else {
             let now = self.state.now();
-            let formed = self.form.object(object.object(), &self.named, now, self.first);
+            let formed = self.form.object(object.object(), &self.route, now, self.first);
             self.push(kind, formed.to_string().as_bytes());
         }
         self.first = false;

@@ -23,8 +23,8 @@ use crate::{
     request::{PROTOBUF, Reply, read_self_review},
     schema::{apply_defaults, drop_nulls, prune},
     store::{
-        named::Named,
         resource::{Family, id},
+        route::Route,
         storage::{Storage, Stored, key},
     },
     typed,
@@ -58,11 +58,11 @@ pub(crate) enum Nulls {
 /// Fits an object to its resource: coerces metadata, prunes unknown fields, drops meaningless nulls, fills in defaults.
 /// Returns the complaints of a strict decoder, too.
 pub(crate) fn fit(
-    named: &Named,
+    route: &Route,
     mut object: Map<String, Value>,
     nulls: Nulls,
 ) -> Result<(Value, Vec<String>), DecodeError> {
-    let (resource, version) = (&named.resource, named.version());
+    let (resource, version) = (&route.resource, route.version());
     let unknown = match resource.decode {
         Some(decode) => typed::decode(decode, &mut object)?,
         None => {
@@ -106,17 +106,17 @@ impl Context<'_> {
 
     /// Refuses bodies that are neither JSON nor YAML.
     pub(crate) fn check_content_type(&self) -> Outcome<()> {
-        let spoken = ["application/json", "application/yaml"];
-        if self.content_type.is_empty() || spoken.contains(&self.content_type) {
+        let supported = ["application/json", "application/yaml"];
+        if self.content_type.is_empty() || supported.contains(&self.content_type) {
             return Ok(());
         }
-        Err(Failure::unsupported_media_type(&spoken))
+        Err(Failure::unsupported_media_type(&supported))
     }
 
     /// The body as JSON or YAML. Reviews may be in protobuf.
-    fn readable(&self, named: &Named, body: &Bytes) -> Outcome<Bytes> {
+    fn readable(&self, route: &Route, body: &Bytes) -> Outcome<Bytes> {
         if self.content_type == PROTOBUF
-            && named.resource.family == Family::Review
+            && route.resource.family == Family::Review
             && let Some(review) = read_self_review(body)
         {
             return Ok(review.to_string().into());
@@ -128,13 +128,13 @@ impl Context<'_> {
     /// Decodes the body of a create or an update. `options` is the kind of its options.
     pub(crate) fn decode<'n>(
         &mut self,
-        named: &'n Named,
+        route: &'n Route,
         options: &str,
         body: &Bytes,
     ) -> Outcome<(Write<'n>, Value)> {
-        let write = self.write_of(named, options)?;
-        let (kind, is_custom) = (&named.resource.kind, named.resource.family == Family::Custom);
-        let body = &self.readable(named, body)?;
+        let write = self.write_of(route, options)?;
+        let (kind, is_custom) = (&route.resource.kind, route.resource.family == Family::Custom);
+        let body = &self.readable(route, body)?;
         let is_yaml = self.content_type == "application/yaml";
         let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why));
         let unreadable =
@@ -144,7 +144,7 @@ impl Context<'_> {
         let Value::Object(mut object) = value else {
             return Err(unreadable("not an object"));
         };
-        let api_version = named.api_version();
+        let api_version = route.api_version();
         if !is_custom {
             object.entry("kind").or_insert_with(|| kind.as_str().into());
             object
@@ -167,7 +167,7 @@ impl Context<'_> {
             )));
         }
         let cannot = |why: DecodeError| {
-            let version = &named.version().name;
+            let version = &route.version().name;
             Failure::bad_request(format!(
                 "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
             ))
@@ -177,17 +177,17 @@ impl Context<'_> {
                 format!("no kind \"{sent_kind}\" is registered here").into(),
             ));
         }
-        let (mut object, unknown) = fit(named, object, Nulls::Dropped).map_err(cannot)?;
+        let (mut object, unknown) = fit(route, object, Nulls::Dropped).map_err(cannot)?;
         repeated.extend(unknown);
         let complained = self.complain(write.field_validation, repeated);
         complained.map_err(|why| cannot(format!("strict decoding error: {why}").into()))?;
         self.entry.object(&object);
-        ensure_namespace(&mut object, named.namespace())?;
+        ensure_namespace(&mut object, route.namespace())?;
         Ok((write, object))
     }
 
-    pub(crate) fn create(&mut self, named: &Named, body: &Bytes) -> Outcome<Reply> {
-        let (write, mut object) = self.decode(named, "CreateOptions", body)?;
+    pub(crate) fn create(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+        let (write, mut object) = self.decode(route, "CreateOptions", body)?;
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
             let why = "resourceVersion should not be set on objects to be created";
             return Err(Failure::internal(why));
@@ -204,8 +204,8 @@ impl Context<'_> {
         write: &Write<'_>,
         mut object: Value,
     ) -> Outcome<Reply> {
-        let named = write.named;
-        let resource = &named.resource;
+        let route = write.route;
+        let resource = &route.resource;
         // Creating by an apply or an update needs the right to create, too.
         let act = Act {
             verb: "create",
@@ -217,17 +217,17 @@ impl Context<'_> {
                 return Err(rbac::forbidden(self.user, &act, &decision.reason));
             }
         }
-        check_namespace(storage, named, &object)?;
-        check_definition(storage, named, &object)?;
-        self.name(storage, named, &mut object);
+        check_namespace(storage, route, &object)?;
+        check_definition(storage, route, &object)?;
+        self.name(storage, route, &mut object);
         object["metadata"]["uid"] = self.state.new_uid().into();
         object["metadata"]["creationTimestamp"] = write.time.clone().into();
         // selfLink is known for compatibility, and never kept.
         if let Some(metadata) = object["metadata"].as_object_mut() {
             metadata.remove("selfLink");
         }
-        strategy::prepare_create(named, &mut object);
-        check_new(named, &object)?;
+        strategy::prepare_create(route, &mut object);
+        check_new(route, &object)?;
         let name = meta::text(&object, "name");
         let key = key(meta::text(&object, "namespace"), name);
         if let Some(existing) = storage.get(&resource.id(), &key) {
@@ -244,12 +244,12 @@ impl Context<'_> {
     }
 
     /// Generates a name from `generateName`.
-    fn name(&self, storage: &Storage, named: &Named, object: &mut Value) {
+    fn name(&self, storage: &Storage, route: &Route, object: &mut Value) {
         let stem: String = meta::text(object, "generateName").chars().take(58).collect();
         if stem.is_empty() || !meta::text(object, "name").is_empty() {
             return;
         }
-        let (id, namespace) = (named.resource.id(), meta::text(object, "namespace"));
+        let (id, namespace) = (route.resource.id(), meta::text(object, "namespace"));
         let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.state.name_suffix()));
         let free = names.find(|name| storage.kept(&id, &key(namespace, name)).is_none());
         object["metadata"]["name"] = free.into();
@@ -263,12 +263,12 @@ pub(crate) fn store(
     key: &str,
     object: Value,
 ) -> Outcome<Arc<Stored>> {
-    let named = write.named;
-    let resource = &named.resource;
+    let route = write.route;
+    let resource = &route.resource;
     let version = resource.storage_version();
     let object = if resource.family == Family::Event {
         event_in("", &object)
-    } else if version.name == named.version().name {
+    } else if version.name == route.version().name {
         object
     } else {
         as_stored(&object, resource, version)
@@ -278,7 +278,7 @@ pub(crate) fn store(
     if resource.family == Family::Definition {
         settle(storage, &stored.open().object()["spec"]["group"], &write.time);
     }
-    Ok(in_version(&stored, named))
+    Ok(in_version(&stored, route))
 }
 
 /// Removes metadata that clients cannot set on a new object.
@@ -296,11 +296,11 @@ pub(crate) fn wipe_system_fields(object: &mut Value) {
 
 /// Checks that the object and the path have the same namespace, if both have one.
 pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
-    let sent = meta::text(object, "namespace");
-    if sent == namespace {
+    let namespace_in_body = meta::text(object, "namespace");
+    if namespace_in_body == namespace {
         return Ok(());
     }
-    if !sent.is_empty() && !namespace.is_empty() {
+    if !namespace_in_body.is_empty() && !namespace.is_empty() {
         return Err(Failure::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
@@ -316,9 +316,9 @@ pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 }
 
 /// Refuses new objects of a CRD that is being deleted.
-fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
-    let subject = named.resource.qualified();
-    if named.resource.family == Family::Custom
+fn check_definition(storage: &Storage, route: &Route, object: &Value) -> Outcome<()> {
+    let subject = route.resource.qualified();
+    if route.resource.family == Family::Custom
         && let Some(definition) = storage.get(&crd_controller::definitions(), &subject.to_string())
         && meta::is_deleted(definition.object())
     {
@@ -329,18 +329,18 @@ fn check_definition(storage: &Storage, named: &Named, object: &Value) -> Outcome
 }
 
 /// Refuses new objects in a namespace that is missing or being deleted.
-fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<()> {
+fn check_namespace(storage: &Storage, route: &Route, object: &Value) -> Outcome<()> {
     let namespace = meta::text(object, "namespace");
     if namespace.is_empty() {
         return Ok(());
     }
-    let found = storage.get(&id("", "namespaces"), namespace);
-    let found = found.ok_or_else(|| Failure::not_found(Qualified::new("", "namespaces"), namespace))?;
-    if !meta::is_deleted(found.object()) {
+    let stored = storage.get(&id("", "namespaces"), namespace);
+    let stored = stored.ok_or_else(|| Failure::not_found(Qualified::new("", "namespaces"), namespace))?;
+    if !meta::is_deleted(stored.object()) {
         return Ok(());
     }
     let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
-    let (subject, name) = (named.resource.qualified(), meta::text(object, "name"));
+    let (subject, name) = (route.resource.qualified(), meta::text(object, "name"));
     let mut about = details(subject, name);
     about["causes"] = json!([{
         "reason": "NamespaceTerminating",
@@ -350,13 +350,13 @@ fn check_namespace(storage: &Storage, named: &Named, object: &Value) -> Outcome<
     Err(Failure::forbidden(subject, name, &why).with(about))
 }
 
-fn check_new(named: &Named, object: &Value) -> Outcome<()> {
-    let resource = &named.resource;
-    let mut errors = strategy::check_type(named, object);
+fn check_new(route: &Route, object: &Value) -> Outcome<()> {
+    let resource = &route.resource;
+    let mut errors = strategy::check_type(route, object);
     if errors.is_empty() {
         let rule = strategy::name_rule(resource.family);
         meta::validate(object, resource.namespaced, rule, "metadata", &mut errors);
-        strategy::check(named, object, None, &mut errors);
+        strategy::check(route, object, None, &mut errors);
     }
     let subject = strategy::kind_of(resource, object);
     refuse(subject, meta::text(object, "name"), &errors)

@@ -23,13 +23,13 @@ pub(crate) struct Target {
 
 /// The addressed resource, the version of the request, and the address.
 #[derive(Clone)]
-pub(crate) struct Named {
+pub(crate) struct Route {
     pub(crate) resource: Arc<Resource>,
     version: usize,
     pub(crate) target: Arc<Target>,
 }
 
-impl Named {
+impl Route {
     pub(crate) fn version(&self) -> &Version {
         &self.resource.versions[self.version]
     }
@@ -68,7 +68,7 @@ impl Named {
             let is_of_group = resource.family != Family::Custom && resource.group == target.group;
             is_of_group && resource.served_version(&target.version).is_some()
         };
-        let missing = || {
+        let not_found = || {
             if target.group.is_empty() || storage.tables().any(is_own) {
                 Failure::no_such_resource()
             } else {
@@ -79,12 +79,12 @@ impl Named {
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
         let is_anywhere = target.namespace.is_empty() || is_itself;
         let served = |version: &Version| version.served && version.name == target.version;
-        let found = storage.table(&id(&target.group, &target.resource));
-        let found = found.and_then(|table| {
+        let found_table = storage.table(&id(&target.group, &target.resource));
+        let found_table = found_table.and_then(|table| {
             let version = table.resource.versions.iter().position(served)?;
             (is_anywhere || table.resource.namespaced).then(|| (table.resource.clone(), version))
         });
-        let (resource, version) = found.ok_or_else(missing)?;
+        let (resource, version) = found_table.ok_or_else(not_found)?;
         let is_custom = resource.family == Family::Custom;
         let has_subresource = match target.subresource.as_str() {
             // Built-in subresources have no paths below them; those of custom resources ignore them.
@@ -97,7 +97,7 @@ impl Named {
             return Err(if is_custom {
                 Failure::not_found(resource.qualified(), &target.name)
             } else {
-                missing()
+                not_found()
             });
         }
         Ok(Self {
