@@ -4,7 +4,8 @@ use std::{cmp::Reverse, collections::BTreeMap, io, thread, time::Duration};
 
 use clap::Args;
 use evidence::{
-    Asked, Evidence, FORMAT, Kind, Namespace, Origin, ProfileHistory, Version, Window, api::ClusterProfile,
+    Evidence, FORMAT, Kind, Namespace, Origin, ProfileHistory, Requested, Version, Window,
+    api::ClusterProfile,
 };
 use jiff::{Timestamp, ToSpan as _};
 use judge::{Selection, Verdict, judge, rules};
@@ -94,7 +95,7 @@ fn evidence_of(profiles: Vec<ClusterProfile>, now: Timestamp) -> Evidence {
     evidence.header.format = FORMAT.to_owned();
     evidence.header.window = Some(Window { from: until, until });
     let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Writers];
-    evidence.header.asked = kinds.map(|kind| (kind, Asked::Yes)).into();
+    evidence.header.requested = kinds.map(|kind| (kind, Requested::Yes)).into();
     let namespace = |name: &str| Namespace {
         name: name.to_owned(),
         ..Namespace::default()

@@ -48,7 +48,7 @@ impl Clock {
     }
 }
 
-/// That much later, or the end of time.
+/// The moment plus the duration, or the latest time that there is.
 pub(crate) fn later(moment: Timestamp, duration: Duration) -> Timestamp {
     moment.saturating_add(duration).unwrap_or(Timestamp::MAX)
 }
@@ -65,11 +65,11 @@ pub(crate) fn date(headers: &HeaderMap) -> Option<Timestamp> {
 
 impl Skew {
     /// Takes an answer into account: when it was asked for, when it came, and its headers.
-    pub fn note(&mut self, asked: Timestamp, came: Timestamp, headers: &HeaderMap) {
+    pub fn note(&mut self, requested: Timestamp, came: Timestamp, headers: &HeaderMap) {
         let Some(date) = date(headers) else { return };
         // The date is cut to the second, and was written at some time between asking and answering.
         let low = date.duration_since(came);
-        let high = date.duration_since(asked) + SignedDuration::from_secs(1);
+        let high = date.duration_since(requested) + SignedDuration::from_secs(1);
         self.0 = match self.0 {
             Some((lowest, highest)) if low.max(lowest) <= high.min(highest) => {
                 Some((low.max(lowest), high.min(highest)))
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn tells_only_what_seconds_and_travel_cannot_explain() {
-        for (date, asked, came, expected) in [
+        for (date, requested, came, expected) in [
             ("11:00:00 GMT", "11:00:00.2", "11:00:00.3", Some(0)),
             ("11:00:00 GMT", "11:00:00.9", "11:00:03", Some(0)),
             ("11:00:00 GMT", "11:01:00", "11:01:01", Some(-60_000)),
@@ -119,10 +119,10 @@ mod tests {
         ] {
             let mut skew = Skew::default();
             let date = HeaderValue::try_from(format!("Fri, 20 Nov 2026 {date}")).expect("a header");
-            let [asked, came] =
-                [asked, came].map(|time| format!("2026-11-20T{time}Z").parse().expect("a time"));
-            skew.note(asked, came, &HeaderMap::from_iter([(header::DATE, date)]));
-            assert_eq!(skew.millis(), expected, "{asked} {came}");
+            let [requested, came] =
+                [requested, came].map(|time| format!("2026-11-20T{time}Z").parse().expect("a time"));
+            skew.note(requested, came, &HeaderMap::from_iter([(header::DATE, date)]));
+            assert_eq!(skew.millis(), expected, "{requested} {came}");
         }
     }
 }

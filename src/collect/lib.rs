@@ -38,7 +38,7 @@ pub use hub::{
     rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest},
 };
 pub use members::{
-    Dial, MemberWay, Members, MembersError, Network, members_schema, reach_members, read_members,
+    Dial, MemberAccess, Members, MembersError, Network, members_schema, reach_members, read_members,
 };
 pub use progress::{Progress, Quiet};
 pub use run::{

@@ -10,7 +10,7 @@ mod window;
 
 use std::{future::Future, time::Duration};
 
-use evidence::{Asked, Evidence, Gap, Kind, Reason, Tracked, Traffic, Window, api::ObjectKind};
+use evidence::{Evidence, Gap, Kind, Reason, Requested, Tracked, Traffic, Window, api::ObjectKind};
 use parking_lot::Mutex;
 use tokio::{
     select,
@@ -122,9 +122,9 @@ impl<'a> Run<'a> {
         );
         let target = patience.within(patience.list, target).await;
         let mut target = target.map_err(unprepared)??;
-        let written = plan.written(writes);
+        let roles = plan.written(writes);
         let asking = async {
-            let permissions = Permissions::ask(&client, &plan.scope.namespaces, &written).await;
+            let permissions = Permissions::ask(&client, &plan.scope.namespaces, &roles).await;
             target.describe(&client, &permissions).await;
             permissions
         };
@@ -164,15 +164,15 @@ impl Run<'_> {
         let (plan, permissions) = (self.plan, &self.context.permissions);
         let scope = &plan.scope.namespaces;
         let may_read_secrets = !secret_places(permissions, scope).is_empty();
-        let (secrets, no_secrets) = plan.secrets.asked(may_read_secrets, Kind::Secrets, NO_SECRETS);
+        let (secrets, no_secrets) = plan.secrets.decide(may_read_secrets, Kind::Secrets, NO_SECRETS);
         let may_probe = probe::is_allowed(permissions, scope);
-        let (probe, no_probe) = plan.probe.asked(may_probe, Kind::Probe, NO_DRY_RUN);
+        let (probe, no_probe) = plan.probe.decide(may_probe, Kind::Probe, NO_DRY_RUN);
         let namespaces = if may_read_namespaces(permissions, scope) {
-            Asked::Yes
+            Requested::Yes
         } else {
-            Asked::No(NO_NAMESPACES)
+            Requested::No(NO_NAMESPACES)
         };
-        self.evidence.header.asked.extend([
+        self.evidence.header.requested.extend([
             (Kind::Namespaces, namespaces),
             (Kind::Secrets, secrets),
             // Those may belong to anyone.
@@ -214,16 +214,16 @@ impl Run<'_> {
         Watches::new(record, watches)
     }
 
-    fn asked(&mut self, kind: Kind, asked: Asked) {
-        self.evidence.header.asked.insert(kind, asked);
+    fn set_requested(&mut self, kind: Kind, asked: Requested) {
+        self.evidence.header.requested.insert(kind, asked);
     }
 
     fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {
         self.evidence.gaps.push(Gap::of(kind, reason));
     }
 
-    fn gap_within(&mut self, kind: Kind, lost: Window, reason: impl Into<Reason>) {
-        self.evidence.gaps.push(Gap::of(kind, reason).within(lost));
+    fn gap_within(&mut self, kind: Kind, span: Window, reason: impl Into<Reason>) {
+        self.evidence.gaps.push(Gap::of(kind, reason).within(span));
     }
 
     fn stopped(&self) -> bool {
@@ -289,7 +289,7 @@ impl Patience {
         self.until(self.stop.cancelled(), most, work).await
     }
 
-    /// The same for what confirms all that was seen: it gets a moment although the caller ends the run.
+    /// The outcome of a final confirmation within that time. It gets a moment although the caller ends the run.
     pub async fn at_last<T>(&self, most: Duration, work: impl Future<Output = T>) -> Result<T, Unfinished> {
         let stopped = async {
             self.stop.cancelled().await;
@@ -305,17 +305,17 @@ impl Patience {
         work: impl Future<Output = T>,
     ) -> Result<T, Unfinished> {
         let began = Instant::now();
-        let left = self.left();
+        let limit = self.left();
         let outcome = select! {
             biased;
             () = stopped => Err(Unfinished::Stopped),
             // `timeout` polls the work, which may never rest, before its own timer.
-            outcome = timeout(most.min(left), work) => {
-                outcome.map_err(|_| if left < most { Unfinished::NoTime } else { Unfinished::Late(most) })
+            outcome = timeout(most.min(limit), work) => {
+                outcome.map_err(|_| if limit < most { Unfinished::NoTime } else { Unfinished::Late(most) })
             }
         };
-        let mut left = self.left.lock();
-        *left = left.saturating_sub(began.elapsed());
+        let mut remaining = self.left.lock();
+        *remaining = remaining.saturating_sub(began.elapsed());
         outcome
     }
 }

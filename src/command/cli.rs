@@ -52,16 +52,16 @@ enum Subcommands {
 
 /// Reads a command line, the environment, and the configuration file. Ends the process for help, or if the command line
 /// is invalid.
-pub fn parse(given: &[OsString]) -> Result<Cli, Failure> {
+pub fn parse(args: &[OsString]) -> Result<Cli, Failure> {
     let whole = command_line();
-    let matches = whole.clone().get_matches_from(given);
+    let matches = whole.clone().get_matches_from(args);
     let Some(name) = matches
         .subcommand_name()
         .filter(|name| CONFIGURABLE.contains(name))
     else {
         return Ok(cli(&matches));
     };
-    let settings = Settings::read(&whole, name, given)?;
+    let settings = Settings::read(&whole, name, args)?;
     let mut cli = cli(&settings.matches);
     let judge = match &mut cli.command {
         Subcommands::Run(run) => &mut run.flags.judge,

@@ -62,7 +62,7 @@ impl Rbac {
         let consumer = file.consumer.unwrap_or_default();
         let reads_placements = consumer.claims().reads_placements();
         // Without its own profiles, a run shows a consumer nothing.
-        let written = Role::ALL
+        let roles = Role::ALL
             .into_iter()
             .filter(|role| judges(*role) && (self.allow_mutations || *role == Role::Consumer))
             .chain(reads_placements.then_some(Role::Scheduler));
@@ -72,7 +72,7 @@ impl Rbac {
             // No rule on placements needs Secrets or dry runs.
             secrets: !self.no_secrets && judges(Role::Manager),
             probe: !self.no_probe && judges(Role::Manager),
-            mutations: written.collect(),
+            mutations: roles.collect(),
             own_namespace: self.allow_mutations && file.own_namespace.is_some(),
             outputs: consumer.outputs,
         };
@@ -135,7 +135,7 @@ const TABLE: [Published; 6] = [
         title: "Waivers",
         version: "v1",
         description: "What `run` and `replay` read with --waivers: known violations, each with a reason and a last day",
-        make: json_schema::read::<Waivers>,
+        make: json_schema::of_input::<Waivers>,
     },
     Published {
         name: "driver",

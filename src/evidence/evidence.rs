@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Asked, Driver, DriverStep, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member, MemberCall,
-    Mentions, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Request, Requests,
-    Secret, SliceHistory, Testbed, UnlabelledSecret, Unreadable,
+    Driver, DriverStep, EndpointCall, Gap, Gaps, Header, Kind, Later, Log, Login, Member, MemberCall,
+    Mentions, Namespace, ObjectKey, PluginCall, Probe, ProfileHistory, Reason, ReasonId, Request, Requested,
+    Requests, Secret, SliceHistory, Testbed, UnlabelledSecret, Unreadable,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs,
 };
@@ -72,8 +72,8 @@ pub struct Input {
     pub notes: Vec<String>,
 }
 
-/// Stands for kinds that the header does not mention.
-static NEVER: Asked = Asked::No(Reason::known(ReasonId::NotRequested, ""));
+/// The default for kinds that the header does not mention.
+static NEVER: Requested = Requested::No(Reason::new(ReasonId::NotRequested, ""));
 
 impl Evidence {
     /// The last versions of the profiles in scope that still exist.
@@ -110,7 +110,7 @@ impl Evidence {
         let holds =
             |keys: &BTreeSet<ObjectKey>| !keys.is_empty() && keys.contains(&ObjectKey::new(namespace, name));
         let driver = self.driver.as_ref();
-        driver.is_some_and(|driver| holds(&driver.touched)) || holds(&self.header.other_runs)
+        driver.is_some_and(|driver| holds(&driver.written_profiles)) || holds(&self.header.other_runs)
     }
 
     /// Returns `true` if a profile is judged: it is in scope, and no conformance run wrote to it.
@@ -163,12 +163,12 @@ impl Evidence {
     ) -> bool {
         let driver = self.driver.as_ref();
         let testbed = self.testbed.as_ref().map(|testbed| testbed.run.as_str());
-        let own = driver.map(|driver| driver.run.as_str()).or(testbed);
-        let is_of_other_run = |slice| runs::is_slice_of_other_run(slice, own);
+        let run = driver.map(|driver| driver.run.as_str()).or(testbed);
+        let is_of_other_run = |slice| runs::is_slice_of_other_run(slice, run);
         driver.is_some_and(|driver| {
-            !driver.touched_slices.is_empty()
-                && driver.touched_slices.contains(&ObjectKey::new(namespace, name))
-        }) || runs::names_other_run(name, own)
+            !driver.written_slices.is_empty()
+                && driver.written_slices.contains(&ObjectKey::new(namespace, name))
+        }) || runs::names_other_run(name, run)
             || histories
                 .into_iter()
                 .any(|history| is_of_other_run(history.first()) || is_of_other_run(history.last()))
@@ -181,14 +181,14 @@ impl Evidence {
 
     /// Returns `true` if an unreadable object may be of that kind and name. Parts of its identity may be unknown.
     pub fn may_be_unread(&self, kind: &str, name: &str) -> bool {
-        let may_be = |known: &str, wanted: &str| known.is_empty() || known == wanted;
+        let may_be = |actual: &str, expected: &str| actual.is_empty() || actual == expected;
         let mut objects = self.unreadable.iter().map(|unreadable| &unreadable.object);
         objects.any(|object| may_be(&object.kind, kind) && may_be(&object.name, name))
     }
 
     /// Returns whether evidence of that kind was requested.
-    pub fn asked(&self, kind: Kind) -> &Asked {
-        self.header.asked.get(&kind).unwrap_or(&NEVER)
+    pub fn requested(&self, kind: Kind) -> &Requested {
+        self.header.requested.get(&kind).unwrap_or(&NEVER)
     }
 
     /// The gaps in evidence of that kind.
@@ -198,6 +198,6 @@ impl Evidence {
 
     /// Returns `true` if evidence of that kind was requested and is complete.
     pub fn is_whole(&self, kind: Kind) -> bool {
-        matches!(self.asked(kind), Asked::Yes) && self.gaps(kind).next().is_none()
+        matches!(self.requested(kind), Requested::Yes) && self.gaps(kind).next().is_none()
     }
 }

@@ -1,6 +1,6 @@
 //! Evidence: what a run observed, as plain data. Rules see nothing else of the world.
 //!
-//! Collecting fills an [`Evidence`]; judging reads it. Unavailable evidence is a [`Gap`] or an [`Asked::No`] with its
+//! Collecting fills an [`Evidence`]; judging reads it. Unavailable evidence is a [`Gap`] or an [`Requested::No`] with its
 //! reason, so that a rule can distinguish "not broken" from "not seen".
 
 pub mod api;
@@ -18,14 +18,14 @@ pub mod labels {
 }
 mod named;
 mod objects;
-/// What was asked for, when and by whom, and what of it is missing.
+/// Which evidence was requested, when, by which run, and what is missing.
 mod observation {
     pub(crate) mod about;
     pub(crate) mod gaps;
     pub(crate) mod header;
     pub(crate) mod reason;
 }
-/// Reads what others wrote: within bounds, and without quoting a value.
+/// Reads files of other programs: within bounds, and without quoting a value.
 mod read {
     pub(crate) mod files;
     pub(crate) mod input;

@@ -344,12 +344,12 @@ impl Settled {
 
     /// What it waited for, such as `3 profiles`; empty if for nothing.
     pub fn awaited(&self) -> String {
-        let counted = |count: usize, noun: &str| match count {
+        let phrase = |count: usize, noun: &str| match count {
             0 => None,
             1 => Some(format!("1 {noun}")),
             count => Some(format!("{count} {noun}s")),
         };
-        let of_both = [counted(self.profiles, "profile"), counted(self.slices, "slice")];
+        let of_both = [phrase(self.profiles, "profile"), phrase(self.slices, "slice")];
         of_both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
     }
 

@@ -21,9 +21,9 @@ pub fn member_name(run: &str, number: usize) -> String {
     format!("{PREFIX}{run}-{number}")
 }
 
-/// Lists the profiles of other runs than `own`: a run created it (by its label), or joined its member (by its names).
-pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet<ObjectKey> {
-    let is_other = |profile: &ClusterProfile| runs_of(profile).any(|run| Some(run) != own);
+/// Lists the profiles of other runs than `own_run`: a run created it (by its label), or joined its member (by its names).
+pub fn of_other_runs(profiles: &[ProfileHistory], own_run: Option<&str>) -> BTreeSet<ObjectKey> {
+    let is_other = |profile: &ClusterProfile| runs_of(profile).any(|run| Some(run) != own_run);
     profiles
         .iter()
         .filter(|history| is_other(history.first()) || is_other(history.last()))
@@ -31,15 +31,16 @@ pub fn of_other_runs(profiles: &[ProfileHistory], own: Option<&str>) -> BTreeSet
         .collect()
 }
 
-/// Whether a slice belongs to another run than `own`: that run created it, or asked for its decision.
-pub(crate) fn is_slice_of_other_run(slice: &PlacementDecision, own: Option<&str>) -> bool {
+/// Whether a slice belongs to another run than `own_run`: that run created it, or asked for its decision.
+pub(crate) fn is_slice_of_other_run(slice: &PlacementDecision, own_run: Option<&str>) -> bool {
     let labelled = slice.label(LABEL_RUN).filter(|run| is_run_id(run));
-    labelled.is_some_and(|run| Some(run) != own) || texts_of(slice).any(|text| names_other_run(text, own))
+    labelled.is_some_and(|run| Some(run) != own_run)
+        || texts_of(slice).any(|text| names_other_run(text, own_run))
 }
 
-/// Whether a text names a member or a placement of another run than `own`.
-pub(crate) fn names_other_run(text: &str, own: Option<&str>) -> bool {
-    run_of_member(text).is_some_and(|run| Some(run) != own)
+/// Whether a text names a member or a placement of another run than `own_run`.
+pub(crate) fn names_other_run(text: &str, own_run: Option<&str>) -> bool {
+    run_of_member(text).is_some_and(|run| Some(run) != own_run)
 }
 
 /// Whether a slice names the placement that it is for: in its own name, its keys, or its owners.
@@ -76,11 +77,11 @@ pub fn is_of_a_run(profile: &ClusterProfile) -> bool {
 }
 
 /// Says which profiles of other runs are left out; nothing if there are none.
-pub fn left_out(others: &BTreeSet<ObjectKey>) -> Option<String> {
-    let ObjectKey { namespace, name } = others.first()?;
+pub fn other_runs_note(profiles: &BTreeSet<ObjectKey>) -> Option<String> {
+    let ObjectKey { namespace, name } = profiles.first()?;
     Some(format!(
         "profiles of other conformance runs are not judged: {}, such as {namespace}/{name}",
-        others.len()
+        profiles.len()
     ))
 }
 
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
     use crate::{Origin, Version};
 
-    fn others(profile: Value) -> usize {
+    fn count(profile: Value) -> usize {
         let history = ProfileHistory {
             origin: Origin::Listed,
             versions: vec![Version {
@@ -133,21 +134,21 @@ mod tests {
     #[test]
     fn profile_of_another_run_has_its_label_or_member() {
         let member = member_name("bcdfg", 12);
-        for other in [
+        for profile in [
             json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "bcdfg"}}}),
             json!({"metadata": {"name": format!("m-{member}")}}),
             json!({"metadata": {"name": "a"}, "spec": {"displayName": member}}),
             json!({"metadata": {"name": "a", "labels": {names::LABEL_MEMBER_ID: member}}}),
         ] {
-            assert_eq!(others(other.clone()), 1, "{other}");
+            assert_eq!(count(profile.clone()), 1, "{profile}");
         }
         let names = "conformance-r4n6d-1 conformance-tests-1 conformance-bcdfg conformance-bcdfg-a conformance- bcdfg-1 \
                      conformance-é-1";
         for name in names.split(' ') {
-            assert_eq!(others(json!({"metadata": {"name": name}})), 0, "{name}");
+            assert_eq!(count(json!({"metadata": {"name": name}})), 0, "{name}");
         }
-        let own = json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "r4n6d"}}});
-        assert_eq!(others(own), 0);
-        assert_eq!(left_out(&BTreeSet::new()), None);
+        let profile = json!({"metadata": {"name": "a", "labels": {LABEL_RUN: "r4n6d"}}});
+        assert_eq!(count(profile), 0);
+        assert_eq!(other_runs_note(&BTreeSet::new()), None);
     }
 }

@@ -10,7 +10,7 @@ use evidence::{
 use crate::rules::Basis;
 
 /// The user did not select the rule.
-pub(crate) const DESELECTED: Reason = Reason::known(ReasonId::Deselected, "deselected");
+pub(crate) const DESELECTED: Reason = Reason::new(ReasonId::Deselected, "deselected");
 /// The user selected rules of another basis.
 pub(crate) fn of_other_basis(basis: Basis) -> Reason {
     Reason::of(ReasonId::Deselected, format!("{OTHER_BASIS}{basis}"))
@@ -18,23 +18,23 @@ pub(crate) fn of_other_basis(basis: Basis) -> Reason {
 
 const OTHER_BASIS: &str = "deselected: its basis is ";
 
-pub(crate) const NO_MEMBER_ASKED: Reason = Reason::known(
+pub(crate) const NO_MEMBER_ASKED: Reason = Reason::new(
     ReasonId::NoMemberKubeconfig,
     "no member was contacted: no kubeconfig of a member was configured",
 );
 /// No member was asked with a consumer's credential.
-pub(crate) const NO_SECRET_TRIED: Reason = Reason::known(
+pub(crate) const NO_SECRET_TRIED: Reason = Reason::new(
     ReasonId::NoSecretTried,
     "no login was tried with the kubeconfig of a consumer's Secret",
 );
 
 /// By which user the consumer reads the hub was not said.
-pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::known(
+pub(crate) const CONSUMER_NOT_NAMED: Reason = Reason::new(
     ReasonId::NoConsumerUsers,
     "the consumer's user is not configured, or another client uses it",
 );
 
-pub(crate) const NO_EXPECTED_NUMBER: Reason = Reason::known(
+pub(crate) const NO_EXPECTED_NUMBER: Reason = Reason::new(
     ReasonId::FeatureNotClaimed,
     "no expected number of profiles is configured",
 );

@@ -110,8 +110,8 @@ impl Findings {
     /// Records why the evidence is insufficient for one object. A reason that several objects share is reported once.
     pub(crate) fn cannot_tell_of(&mut self, object: impl fmt::Display, reason: impl Into<Reason>) {
         let reason = reason.into();
-        let mut known = self.unknown_objects.iter_mut();
-        match known.find(|(known, _)| *known == reason) {
+        let mut entries = self.unknown_objects.iter_mut();
+        match entries.find(|(old, _)| *old == reason) {
             Some((_, objects)) => objects.count += 1,
             None => {
                 let first = object.to_string();
@@ -185,9 +185,9 @@ impl Findings {
             }
         }
         if let Some(mut short) = self.short.remove("") {
-            if let Some(known) = self.short.get(&words.message) {
-                short.longest = short.longest.max(known.longest);
-                short.objects.count += known.objects.count;
+            if let Some(entry) = self.short.get(&words.message) {
+                short.longest = short.longest.max(entry.longest);
+                short.objects.count += entry.objects.count;
             }
             self.short.insert(words.message.clone(), short);
         }

@@ -47,10 +47,10 @@ pub(crate) fn listed(names: &BTreeSet<&str>) -> String {
 /// The first few texts, and how many more there are: `a, b and 3 more`.
 pub(crate) fn first_of(texts: impl ExactSizeIterator<Item = String>, most: usize) -> String {
     let more = texts.len().saturating_sub(most);
-    let listed = texts.take(most).collect::<Vec<String>>().join(", ");
+    let first = texts.take(most).collect::<Vec<String>>().join(", ");
     match more {
-        0 => listed,
-        more => format!("{listed} and {more} more"),
+        0 => first,
+        more => format!("{first} and {more} more"),
     }
 }
 

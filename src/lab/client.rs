@@ -122,7 +122,7 @@ impl Hub {
         Self { client }
     }
 
-    /// The same hub, reached as another user with all rights.
+    /// A client of the hub that impersonates another user, with all rights.
     pub(crate) fn acting_as(&self, user: &str) -> Self {
         let user = HeaderValue::from_str(user).expect("a fault names a user in ASCII");
         let client = self.client.clone();
@@ -224,8 +224,8 @@ impl Hub {
     /// The object, if it exists.
     pub(crate) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, RequestError> {
         let api = self.api(target);
-        let found = patiently(|| api.get_opt(&target.name)).await;
-        found.map_err(|error| target.error("read", error))
+        let object = patiently(|| api.get_opt(&target.name)).await;
+        object.map_err(|error| target.error("read", error))
     }
 
     /// All objects of a kind in a namespace, and the resourceVersion of the list.

@@ -106,9 +106,9 @@ pub struct Fault(&'static FaultInfo);
 
 /// All faults, in the order of the rules.
 static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
-    let listed: BTreeMap<Edition, Vec<FaultInfo>> =
+    let entries: BTreeMap<Edition, Vec<FaultInfo>> =
         serde_saphyr::from_str(include_str!("faults.yaml")).expect("the checked-in YAML lists faults");
-    let mut listed: Vec<FaultInfo> = listed
+    let mut all_faults: Vec<FaultInfo> = entries
         .into_iter()
         .flat_map(|(edition, faults)| {
             faults
@@ -118,10 +118,10 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
         .collect();
     let mut faults = Vec::new();
     for rule in rules::all() {
-        let (of_rule, others): (Vec<_>, Vec<_>) =
-            listed.into_iter().partition(|fault| fault.rule() == rule.id);
-        listed = others;
-        let (mut amended, written): (Vec<_>, Vec<_>) =
+        let (of_rule, remaining): (Vec<_>, Vec<_>) =
+            all_faults.into_iter().partition(|fault| fault.rule() == rule.id);
+        all_faults = remaining;
+        let (mut amended, described): (Vec<_>, Vec<_>) =
             of_rule.into_iter().partition(|fault| fault.what.is_empty());
         if rule.role() != Role::Consumer
             && let Some(example) = Violation::of(rule, Timestamp::UNIX_EPOCH)
@@ -134,7 +134,7 @@ static FAULTS: LazyLock<Vec<FaultInfo>> = LazyLock::new(|| {
                 ..amended.pop().unwrap_or_default()
             });
         }
-        faults.extend(written);
+        faults.extend(described);
     }
     faults
 });
@@ -157,8 +157,8 @@ impl Fault {
     /// # Errors
     /// When there is none; the error names the nearest one of the same role.
     pub fn parse(id: &str) -> Result<Self, UnknownName> {
-        let mut known = faults(Role::of_rule(id));
-        known
+        let mut candidates = faults(Role::of_rule(id));
+        candidates
             .find(|fault| fault.id == id)
             .map(Self)
             .ok_or_else(|| UnknownName::among("fault", id, faults(Role::of_rule(id)).map(|fault| fault.id)))
@@ -251,9 +251,9 @@ mod tests {
 
     #[test]
     fn every_entry_of_the_file_is_a_fault() {
-        let listed: BTreeMap<Edition, Vec<FaultInfo>> =
+        let entries: BTreeMap<Edition, Vec<FaultInfo>> =
             serde_saphyr::from_str(include_str!("faults.yaml")).unwrap();
-        for fault in listed.into_values().flatten() {
+        for fault in entries.into_values().flatten() {
             let known = Fault::parse(fault.id).unwrap();
             assert_eq!(known.info().is_example, fault.what.is_empty(), "{}", fault.id);
         }

@@ -41,10 +41,10 @@ impl Mirror {
             }
         }
         let (objects, version) = hub.list(&self.resource, &self.namespace).await?;
-        let listed = objects
+        let entries = objects
             .into_iter()
             .filter_map(|object| Some((object.metadata.name.clone()?, Arc::new(object))));
-        self.objects = listed.collect();
+        self.objects = entries.collect();
         self.events = Some(hub.watch(&self.resource, &self.namespace, &version).await?);
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Mirror {
     ) -> Result<(), RequestError> {
         let target = Target::namespaced(self.resource.clone(), &self.namespace, name);
         match hub.patch(&target, by, via, patch).await {
-            Ok(written) => self.put(written),
+            Ok(object) => self.put(object),
             Err(error) if error.is_not_found() => {}
             Err(error) => return Err(error),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Asked, Evidence, Kind, Reason, ReasonId, Window};
+use evidence::{Evidence, Kind, Reason, ReasonId, Requested, Window};
 use jiff::Timestamp;
 use judge::{Judgement, RuleVerdict, Selection, rules::Rule};
 
@@ -103,12 +103,12 @@ impl Coverage {
             .flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by])
             .flatten();
         let not_asked = used
-            .filter_map(|kind| match evidence.asked(*kind) {
-                Asked::Yes => None,
-                Asked::No(reason) if reason.is_empty() => {
-                    Some((*kind, Reason::known(ReasonId::NotRequested, "not asked for")))
+            .filter_map(|kind| match evidence.requested(*kind) {
+                Requested::Yes => None,
+                Requested::No(reason) if reason.is_empty() => {
+                    Some((*kind, Reason::new(ReasonId::NotRequested, "not asked for")))
                 }
-                Asked::No(reason) => Some((*kind, reason.clone())),
+                Requested::No(reason) => Some((*kind, reason.clone())),
             })
             .collect();
         let settled = header.settled.zip(header.window);
@@ -117,7 +117,7 @@ impl Coverage {
             settled: settled.and_then(|(settled, window)| settled.describe(window)),
             watched: header
                 .window
-                .filter(|_| *evidence.asked(Kind::Timeline) == Asked::Yes),
+                .filter(|_| *evidence.requested(Kind::Timeline) == Requested::Yes),
             not_asked,
         }
     }

@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use anstream::adapter::strip_str;
 use evidence::{
-    About, Asked, Environment, Evidence, Implementation, Kind, ObjectRef, Origin, ProfileHistory, Realness,
-    Submitter, Unreadable, Version, Window,
+    About, Environment, Evidence, Implementation, Kind, ObjectRef, Origin, ProfileHistory, Realness,
+    Requested, Submitter, Unreadable, Version, Window,
     api::{ClusterProfile, Condition, Edition, Feature},
 };
 use jiff::Timestamp;
@@ -112,10 +112,10 @@ fn evidence() -> Evidence {
         from,
         until: from + jiff::SignedDuration::from_mins(30),
     });
-    evidence.header.asked.insert(Kind::Inventory, Asked::Yes);
-    evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
-    let unasked = Asked::No("give --audit-log FILE".into());
-    evidence.header.asked.insert(Kind::Requests, unasked);
+    evidence.header.requested.insert(Kind::Inventory, Requested::Yes);
+    evidence.header.requested.insert(Kind::Timeline, Requested::Yes);
+    let unasked = Requested::No("give --audit-log FILE".into());
+    evidence.header.requested.insert(Kind::Requests, unasked);
     let mut object = ClusterProfile::default();
     object.status.conditions = [Condition::default()].into();
     evidence.profiles.push(ProfileHistory {
@@ -300,8 +300,8 @@ fn annotations_stay_within_the_limits_of_github() {
 #[test]
 fn incomplete_run_finds_no_violation_and_names_the_missing_evidence() {
     let mut evidence = world(Edition::Standard, &json!([{}]));
-    let unasked = Asked::No("no member was contacted".into());
-    evidence.header.asked.insert(Kind::Members, unasked);
+    let unasked = Requested::No("no member was contacted".into());
+    evidence.header.requested.insert(Kind::Members, unasked);
     let output = |evidence: &Evidence, selection: Selection| {
         let judgement = judge(evidence, &selection);
         let report = Report {

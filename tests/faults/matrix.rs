@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evidence::{Asked, Evidence, Kind, api::Role};
+use evidence::{Evidence, Kind, Requested, api::Role};
 use judge::{
     Selection, Verdict, judge,
     rules::{self, Level},
@@ -68,8 +68,8 @@ pub fn verdicts(evidence: &Evidence) -> Verdicts {
 /// The same evidence without the audit log, which most hubs do not give.
 pub fn without_audit_log(mut evidence: Evidence) -> Evidence {
     (evidence.requests, evidence.slice_requests) = (None, None);
-    let reason = Asked::No("no audit log was given".into());
-    evidence.header.asked.insert(Kind::Requests, reason);
+    let reason = Requested::No("no audit log was given".into());
+    evidence.header.requested.insert(Kind::Requests, reason);
     evidence
 }
 

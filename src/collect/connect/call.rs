@@ -44,7 +44,7 @@ pub(crate) struct TimedClient {
     pub most_of_answer: usize,
     pub cost: Arc<RequestCost>,
     /// The credentials that no answer may show.
-    pub own: OwnCredentials,
+    pub secrets: OwnCredentials,
     /// Makes this client's waits differ from those of others.
     pub seed: u64,
 }
@@ -58,7 +58,7 @@ impl TimedClient {
             most_of_list: Limits::default().whole,
             most_of_answer: LARGEST,
             cost,
-            own: OwnCredentials::default(),
+            secrets: OwnCredentials::default(),
             seed,
         }
     }
@@ -95,11 +95,11 @@ pub(crate) async fn answer(
     let response = within(client.request_timeout, "no answer came", sending).await?;
     let cost = Arc::clone(&client.cost);
     Ok(response.map(|body| {
-        let counted = body.map_frame(move |frame| {
+        let counted_body = body.map_frame(move |frame| {
             cost.bytes(frame.data_ref().map_or(0, Bytes::len));
             frame
         });
-        counted.boxed_unsync()
+        counted_body.boxed_unsync()
     }))
 }
 
@@ -119,7 +119,7 @@ pub(crate) async fn send(
     let limit = REASON.min(client.request_timeout);
     let body = within(limit, NO_WHOLE_ANSWER, body(response, client)).await;
     let body = body.unwrap_or_default();
-    let text = client.own.redaction().redact_message(&body);
+    let text = client.secrets.redaction().redact_message(&body);
     let mut status = Box::new(read_status(&text));
     status.code = code;
     let details = status.details.as_ref();
@@ -177,10 +177,10 @@ pub(crate) async fn call<T: DeserializeOwned>(
     client: &TimedClient,
     method: Method,
     path: &str,
-    sent: Option<&Value>,
+    body: Option<&Value>,
 ) -> Result<T, Failure> {
     retry(ATTEMPTS, Failure::is_ailing, || {
-        once(client, method.clone(), path, sent)
+        once(client, method.clone(), path, body)
     })
     .await
 }
@@ -202,18 +202,18 @@ pub(crate) async fn once<T: DeserializeOwned>(
     client: &TimedClient,
     method: Method,
     path: &str,
-    sent: Option<&Value>,
+    body: Option<&Value>,
 ) -> Result<T, Failure> {
-    let content_type = match (&method, sent) {
+    let content_type = match (&method, body) {
         (&Method::PATCH, Some(Value::Array(_))) => "application/json-patch+json",
         (&Method::PATCH, _) => "application/merge-patch+json",
         _ => "application/json",
     };
     let mut request = request(method, path)?;
-    if let Some(sent) = sent {
+    if let Some(body) = body {
         let content_type = header::HeaderValue::from_static(content_type);
         request.headers_mut().insert(header::CONTENT_TYPE, content_type);
-        *request.body_mut() = Body::from(sent.to_string().into_bytes());
+        *request.body_mut() = Body::from(body.to_string().into_bytes());
     }
     let whole = async { read(send(client, request).await?, path, client).await };
     within(client.request_timeout, NO_WHOLE_ANSWER, whole).await
@@ -226,7 +226,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
     client: &TimedClient,
 ) -> Result<T, Failure> {
     let answer = within(client.request_timeout, NO_WHOLE_ANSWER, body(response, client)).await?;
-    let answer = client.own.redaction().redact(&answer).into_owned();
+    let answer = client.secrets.redaction().redact(&answer).into_owned();
     // The parser's message may quote what it could not read.
     serde_json::from_slice(&answer)
         .map_err(|_| Failure::broken(format!("the answer to {path} cannot be read")))

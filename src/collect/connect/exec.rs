@@ -157,7 +157,7 @@ async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, Clien
         End::Late(_) | End::Stopped => Err(ClientError::SlowPlugin { command, limit }),
         End::TooMuch(most) => Err(unreadable(exec, &format!("is larger than {} KiB", most / 1024))),
         end if end.is_success() => ExecCredential::read(&printed, exec.api_version.as_deref())
-            .map_err(|flaw| unreadable(exec, &flaw)),
+            .map_err(|cause| unreadable(exec, &cause)),
         end => Err(ClientError::Refused(format!(
             "the kubeconfig's credential plugin `{command}` {end}"
         ))),
@@ -190,10 +190,10 @@ pub(crate) async fn run_plugin(
     Ok((end, printed))
 }
 
-fn unreadable(exec: &ExecConfig, flaw: &str) -> ClientError {
+fn unreadable(exec: &ExecConfig, why: &str) -> ClientError {
     let command = shown(exec);
     ClientError::Refused(format!(
-        "the answer of the credential plugin `{command}` could not be read: it {flaw}"
+        "the answer of the credential plugin `{command}` could not be read: it {why}"
     ))
 }
 

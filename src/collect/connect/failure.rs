@@ -71,10 +71,10 @@ impl Failure {
     }
 
     /// The hub's newest resourceVersion is older than one that it has given out.
-    pub fn restored(known: u64, newest: u64) -> Self {
+    pub fn restored(earlier: u64, newest: u64) -> Self {
         Failure::NoAnswer {
             cause: format!(
-                "the hub's resourceVersion went back from {known} to {newest}, as after a restored backup"
+                "the hub's resourceVersion went back from {earlier} to {newest}, as after a restored backup"
             ),
             how: How::Restored,
         }

@@ -178,8 +178,8 @@ fn find(
 /// When it cannot be read or is not a kubeconfig. The message quotes none of it.
 pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
     let failed = |message| ConnectError::new(ConnectFault::File, message);
-    let shown = path.display();
-    let unreadable = |error| failed(format!("failed to read the kubeconfig {shown}: {error}"));
+    let path_text = path.display();
+    let unreadable = |error| failed(format!("failed to read the kubeconfig {path_text}: {error}"));
     // A pipe can be read only once, and no path in it is relative to it.
     let is_file = path.metadata().map_err(unreadable)?.is_file();
     let read = if is_file {
@@ -197,14 +197,14 @@ pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
                 .filter(|line| *line > 0);
             let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
             failed(format!(
-                "failed to parse the kubeconfig {shown}{line}: not a valid kubeconfig"
+                "failed to parse the kubeconfig {path_text}{line}: not a valid kubeconfig"
             ))
         }
-        error => failed(format!("failed to read the kubeconfig {shown}: {error}")),
+        error => failed(format!("failed to read the kubeconfig {path_text}: {error}")),
     })?;
     match &kubeconfig.kind {
         Some(kind) if kind != "Config" => Err(failed(format!(
-            "{shown} is not a valid kubeconfig: its kind is `{kind}`, not `Config`"
+            "{path_text} is not a valid kubeconfig: its kind is `{kind}`, not `Config`"
         ))),
         _ => Ok(kubeconfig),
     }
@@ -213,33 +213,33 @@ pub fn read(path: &Path) -> Result<Kubeconfig, ConnectError> {
 fn existing_context(
     kubeconfig: &Kubeconfig,
     place: &str,
-    given: Option<&str>,
+    context_name: Option<&str>,
 ) -> Result<String, ConnectError> {
-    let known: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
+    let names: Vec<&str> = kubeconfig.contexts.iter().map(|context| &*context.name).collect();
     let current = kubeconfig.current_context.as_deref();
-    let shown: Vec<_> = known.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
-    let more = if known.len() > SHOWN { ", …" } else { "" };
-    let listed = format!("{}{more}", shown.join(", "));
-    let (fault, message) = match given.or(current.filter(|name| !name.is_empty())) {
-        Some(context) if known.contains(&context) => return Ok(context.to_owned()),
+    let quoted: Vec<_> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > SHOWN { ", …" } else { "" };
+    let examples = format!("{}{more}", quoted.join(", "));
+    let (fault, message) = match context_name.or(current.filter(|name| !name.is_empty())) {
+        Some(context) if names.contains(&context) => return Ok(context.to_owned()),
         Some(context) => {
-            let nearest = UnknownName::among("context", context, known).nearest;
+            let nearest = UnknownName::among("context", context, names).nearest;
             let nearest = nearest.map(|name| format!(": did you mean `{name}`?"));
             let nearest = nearest.unwrap_or_default();
-            let contexts = if listed.is_empty() {
+            let contexts = if examples.is_empty() {
                 "it has no contexts".to_owned()
             } else {
-                format!("its contexts: {listed}")
+                format!("its contexts: {examples}")
             };
             let message = format!("no context `{context}` in {place}{nearest}; {contexts}");
             (ConnectFault::UnknownContext, message)
         }
-        None if known.is_empty() => {
+        None if names.is_empty() => {
             let message = format!("{place} has no contexts: it may not be a kubeconfig");
             (ConnectFault::Empty, message)
         }
         None => {
-            let message = format!("{place} sets no current-context; its contexts: {listed}");
+            let message = format!("{place} sets no current-context; its contexts: {examples}");
             (ConnectFault::NoContext, message)
         }
     };
@@ -250,8 +250,8 @@ fn existing_context(
 /// no bound, and does not name the field.
 /// The error does not show the path of a key or a token: it may be the key itself.
 fn check_files(one: &Kubeconfig) -> Result<(), String> {
-    let cluster = one.clusters.first().and_then(|named| named.cluster.clone());
-    let user = one.auth_infos.first().and_then(|named| named.auth_info.clone());
+    let cluster = one.clusters.first().and_then(|entry| entry.cluster.clone());
+    let user = one.auth_infos.first().and_then(|entry| entry.auth_info.clone());
     let (cluster, user) = (cluster.unwrap_or_default(), user.unwrap_or_default());
     let (has_ca, has_key) = (
         cluster.certificate_authority_data.is_some(),
@@ -272,8 +272,8 @@ fn check_files(one: &Kubeconfig) -> Result<(), String> {
         let checked = check_bounded(Path::new(&path), LARGEST_CREDENTIAL).and_then(|()| File::open(&path));
         if let Err(error) = checked {
             let is_public = field.contains("certificate");
-            let shown = if is_public { &path } else { "the file" };
-            return Err(format!("its {field}: {shown} cannot be read: {error}"));
+            let file = if is_public { &path } else { "the file" };
+            return Err(format!("its {field}: {file} cannot be read: {error}"));
         }
     }
     Ok(())
@@ -283,7 +283,7 @@ fn check_files(one: &Kubeconfig) -> Result<(), String> {
 pub fn alone(kubeconfig: &Kubeconfig, context: &str) -> Kubeconfig {
     let contexts = kubeconfig.contexts.iter().filter(|one| one.name == context);
     let contexts: Vec<_> = contexts.take(1).cloned().collect();
-    let first = contexts.first().and_then(|named| named.context.clone());
+    let first = contexts.first().and_then(|entry| entry.context.clone());
     let first = first.unwrap_or_default();
     let clusters = kubeconfig.clusters.iter().filter(|one| one.name == first.cluster);
     let users = kubeconfig.auth_infos.iter();

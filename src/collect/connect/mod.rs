@@ -108,7 +108,7 @@ impl Connection {
         let access = self.access.as_ref();
         let own = access.map(|access| OwnCredentials::of(&access.kubeconfig));
         TimedClient {
-            own: own.unwrap_or_default(),
+            secrets: own.unwrap_or_default(),
             ..TimedClient::new(self.client.clone(), self.request_timeout, cost, self.seed)
         }
     }
@@ -143,7 +143,7 @@ pub(crate) struct RequestCost {
 #[derive(Debug, Default)]
 struct Pace {
     /// The time that the requests so far would have taken, less what has passed.
-    owed: Duration,
+    debt: Duration,
     at: Option<Instant>,
     more_watches: u32,
 }
@@ -185,10 +185,10 @@ impl Pace {
     fn take(&mut self, now: Instant) -> Duration {
         let passed = self.at.map(|at| now.saturating_duration_since(at));
         self.at = Some(now);
-        self.owed = self.owed.saturating_sub(passed.unwrap_or_default());
+        self.debt = self.debt.saturating_sub(passed.unwrap_or_default());
         let burst = BURST.saturating_add(self.more_watches.saturating_mul(BURST_OF_WATCH));
-        let wait = (self.owed + INTERVAL).saturating_sub(INTERVAL.saturating_mul(burst));
-        self.owed += INTERVAL;
+        let wait = (self.debt + INTERVAL).saturating_sub(INTERVAL.saturating_mul(burst));
+        self.debt += INTERVAL;
         wait
     }
 }

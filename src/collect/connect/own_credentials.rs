@@ -124,14 +124,14 @@ fn names_a_secret(name: &str) -> bool {
 
 fn credentials_under(kubeconfig: &str, is_secret: impl Fn(&str) -> bool) -> Vec<String> {
     let kubeconfig: Value = serde_saphyr::from_str(kubeconfig).unwrap_or_default();
-    let mut found = Vec::new();
-    for named in kubeconfig["users"].as_array().into_iter().flatten() {
-        let user = &named["user"];
+    let mut credentials = Vec::new();
+    for entry in kubeconfig["users"].as_array().into_iter().flatten() {
+        let user = &entry["user"];
         for key in ["token", "password", "client-key-data"] {
-            found.extend(user[key].as_str().map(str::to_owned));
+            credentials.extend(user[key].as_str().map(str::to_owned));
         }
         if let Some(path) = user["tokenFile"].as_str() {
-            found.extend(read_text(Path::new(path), LARGEST_CREDENTIAL).ok());
+            credentials.extend(read_text(Path::new(path), LARGEST_CREDENTIAL).ok());
         }
         let config = user["auth-provider"]["config"].as_object().into_iter().flatten();
         let config = config.map(|(name, value)| (name.as_str(), value));
@@ -140,10 +140,10 @@ fn credentials_under(kubeconfig: &str, is_secret: impl Fn(&str) -> bool) -> Vec<
             variables.map(|variable| (variable["name"].as_str().unwrap_or_default(), &variable["value"]));
         for (name, value) in config.chain(variables) {
             let secret = value.as_str().filter(|_| is_secret(name));
-            found.extend(secret.map(str::to_owned));
+            credentials.extend(secret.map(str::to_owned));
         }
     }
-    let trimmed = found.iter().map(|secret| secret.trim().to_owned());
+    let trimmed = credentials.iter().map(|secret| secret.trim().to_owned());
     trimmed.filter(|secret| secret.len() >= SHORTEST).collect()
 }
 
@@ -182,7 +182,7 @@ mod tests {
         let kubeconfig = json!({"users": [{"name": "u", "user": user}]}).to_string();
         let client = Client::new(service, "default");
         TimedClient {
-            own: OwnCredentials::of(&kubeconfig),
+            secrets: OwnCredentials::of(&kubeconfig),
             ..TimedClient::new(client, REQUEST_TIMEOUT, Arc::default(), 0)
         }
     }
@@ -218,7 +218,10 @@ mod tests {
         let profile = json!({"type": "ADDED", "object": object});
         let failure = json!({"type": "ERROR", "object": status()});
         let watch = hub(200, format!("{profile}\n{failure}\n"));
-        let mut lines = Lines::new(send(&watch, request()).await.expect("a watch"), watch.own.clone());
+        let mut lines = Lines::new(
+            send(&watch, request()).await.expect("a watch"),
+            watch.secrets.clone(),
+        );
         let patience = Duration::from_secs(1);
         let line = lines.next(patience).await.expect("a line").expect("a line");
         let Ok(Event::Added(object)) = Event::read(&line) else {

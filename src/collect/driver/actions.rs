@@ -124,11 +124,11 @@ const ACTIONS: &[ActionSpec] = &[
     },
     ActionSpec {
         action: TamperStatus, writes: &[("patch", STATUS)], requires: Requirement::Profile, operation: Operation::SetField(&VERSION),
-        reaction: Reaction::Shown(|shown| is_restored(shown, &VERSION)), ..HOOK
+        reaction: Reaction::Shown(|observation| is_restored(observation, &VERSION)), ..HOOK
     },
     ActionSpec {
         action: RemoveLabel, writes: PATCH, requires: Requirement::Profile, operation: Operation::SetField(&LABEL),
-        reaction: Reaction::Shown(|shown| is_restored(shown, &LABEL)), ..HOOK
+        reaction: Reaction::Shown(|observation| is_restored(observation, &LABEL)), ..HOOK
     },
     ActionSpec {
         action: SetDisplayName, writes: PATCH, requires: Requirement::Profile, operation: Operation::SetField(&DISPLAY_NAME), ..HOOK
@@ -189,28 +189,28 @@ impl ActionSpec {
     }
 }
 
-fn is_unhealthy(shown: &Shown) -> bool {
-    !shown.profile.is_some_and(is_healthy)
+fn is_unhealthy(observation: &Shown) -> bool {
+    !observation.profile.is_some_and(is_healthy)
 }
 
 /// Whether it reports all that it reported before.
-fn has_recovered(shown: &Shown) -> bool {
-    shown.profile.is_some_and(|profile| {
+fn has_recovered(observation: &Shown) -> bool {
+    observation.profile.is_some_and(|profile| {
         let has_all = |before| lost_values(before, profile).is_empty();
-        is_healthy(profile) && shown.before.is_none_or(has_all)
+        is_healthy(profile) && observation.before.is_none_or(has_all)
     })
 }
 
 /// Whether it reports the requested version, or a build of it.
-fn is_upgraded(shown: &Shown) -> bool {
-    let reported = shown.profile.and_then(version);
-    reported.is_some_and(|reported| is_build_of(shown.value.unwrap_or_default(), reported))
+fn is_upgraded(observation: &Shown) -> bool {
+    let reported = observation.profile.and_then(version);
+    reported.is_some_and(|reported| is_build_of(observation.value.unwrap_or_default(), reported))
 }
 
 /// Whether the field has a value again, and not the run's.
-fn is_restored(shown: &Shown, field: &ProfileField) -> bool {
-    let value = shown.profile.and_then(field.read);
-    value.is_some() && value != shown.value
+fn is_restored(observation: &Shown, field: &ProfileField) -> bool {
+    let value = observation.profile.and_then(field.read);
+    value.is_some() && value != observation.value
 }
 
 #[cfg(test)]

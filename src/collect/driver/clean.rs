@@ -78,7 +78,7 @@ pub async fn clean(
     let left_alone = |run: &String| format!("run {run} is still going on: it is left alone");
     cleaned.messages.extend(active.iter().map(left_alone));
     // Runs that are reported already.
-    let mut known: BTreeSet<String> = active.into_iter().collect();
+    let mut runs: BTreeSet<String> = active.into_iter().collect();
     for journal in unfinished {
         let head = &journal.head;
         if head.server != without_credentials(&access.server) {
@@ -91,10 +91,10 @@ pub async fn clean(
         let path = driver_file.unwrap_or(&head.driver_file);
         undo_all(access, hub, &target, path, &journal, &mut cleaned).await;
         if !journal.pending().is_empty() {
-            known.insert(head.run.clone());
+            runs.insert(head.run.clone());
         }
     }
-    cleaned.messages.extend(other_runs(hub, &target, &known).await?);
+    cleaned.messages.extend(other_runs(hub, &target, &runs).await?);
     if cleaned == Cleaned::default() {
         let message = format!("nothing is left of any run on this hub ({})", hub.source);
         cleaned.messages.push(message);
@@ -119,8 +119,8 @@ async fn undo_all(
             entry => writes.undo(entry).await.map_err(|failure| failure.to_string()),
         };
         match outcome {
-            Ok(done) => {
-                let messages = done.iter().map(|done| format!("run {run}: {done}"));
+            Ok(changes) => {
+                let messages = changes.iter().map(|change| format!("run {run}: {change}"));
                 cleaned.messages.extend(messages);
                 journal.undone(&entry);
             }
@@ -144,10 +144,10 @@ async fn call_hook(
 ) -> Result<Vec<String>, String> {
     let file = DriverFile::read(driver_file)
         .map_err(|error| format!("{error}; use --driver FILE if the driver file was moved"))?;
-    let own = file.members.clone();
+    let members = file.members.clone();
     let hooks =
         Commands::new(file, access, run).map_err(|error| format!("the hooks cannot be run: {error}"))?;
-    match call_undo(&hooks, &own, action, name).await.failure {
+    match call_undo(&hooks, &members, action, name).await.failure {
         None if name.is_empty() => Ok(vec![format!("called the hook `{action}`")]),
         None => Ok(vec![format!("called the hook `{action}` for {name}")]),
         Some(reason) => Err(reason),
@@ -158,7 +158,7 @@ async fn call_hook(
 async fn other_runs(
     hub: &Connection,
     target: &Target,
-    known: &BTreeSet<String>,
+    runs: &BTreeSet<String>,
 ) -> Result<Vec<String>, CleanError> {
     let mut messages = Vec::new();
     for kind in [ObjectKind::ClusterProfile, ObjectKind::PlacementDecision] {
@@ -174,7 +174,7 @@ async fn other_runs(
             labelled => labelled
                 .map_err(|failure| CollectError::of(&failure, &hub.source, "list what runs have created"))?,
         };
-        let mut reported = known.clone();
+        let mut reported = runs.clone();
         for object in labelled {
             let run = object["metadata"]["labels"][LABEL_RUN]
                 .as_str()

@@ -77,19 +77,19 @@ impl DriverFile {
     /// # Errors
     /// When it cannot be read, or is not valid.
     pub fn read(path: &Path) -> Result<Self, DriverFileError> {
-        let shown = path.display();
+        let file = path.display();
         let unread =
-            |error: io::Error| DriverFileError(format!("failed to read the driver file {shown}: {error}"));
+            |error: io::Error| DriverFileError(format!("failed to read the driver file {file}: {error}"));
         let text = read_text(path, LARGEST_TEXT).map_err(unread)?;
         let path = absolute(path).map_err(unread)?;
-        let shown = path.display().to_string();
+        let file = path.display().to_string();
         Self::parse(&text, path)
-            .map_err(|reason| DriverFileError(format!("the driver file {shown} cannot be used: {reason}")))
+            .map_err(|reason| DriverFileError(format!("the driver file {file} cannot be used: {reason}")))
     }
 
     /// The JSON Schema of such a file.
     pub fn schema() -> Schema {
-        evidence::json_schema::read::<Self>()
+        evidence::json_schema::of_input::<Self>()
     }
 
     /// Whether the run offers fake members.
@@ -108,11 +108,11 @@ impl DriverFile {
 
     /// Finds the programs of the hooks, without running any. Returns those that are missing, or may not be run.
     pub fn missing_programs(&self) -> BTreeMap<DriverAction, NoProgram> {
-        let missing = |(action, hook): (&DriverAction, &Vec<String>)| {
+        let find_missing = |(action, hook): (&DriverAction, &Vec<String>)| {
             let error = find_program(&self.program(hook), self.folder()).err()?;
             Some((*action, error))
         };
-        self.hooks.iter().filter_map(missing).collect()
+        self.hooks.iter().filter_map(find_missing).collect()
     }
 
     pub(super) fn folder(&self) -> &Path {
@@ -147,7 +147,7 @@ impl DriverFile {
 
     fn resolve_paths(&mut self) {
         let folder = self.folder().to_owned();
-        let kubeconfigs = self.members.iter_mut().filter_map(|own| own.kubeconfig.as_mut());
+        let kubeconfigs = self.members.iter_mut().filter_map(|one| one.kubeconfig.as_mut());
         let mut paths: Vec<&mut PathBuf> = kubeconfigs.collect();
         if let Some(consumer) = &mut self.consumer {
             paths.push(&mut consumer.recorder);
@@ -239,9 +239,9 @@ impl DriverFile {
             return Err("scale.atOnce is 0: no member could ever join".to_owned());
         }
         let members = self.scale.members.unwrap_or_default();
-        let own = self.members.len();
-        if own > 0 && members > own {
-            return Err(format!("scale.members is {members}, and there are {own} members"));
+        let all = self.members.len();
+        if all > 0 && members > all {
+            return Err(format!("scale.members is {members}, and there are {all} members"));
         }
         if members > MOST_MEMBERS {
             return Err(format!(

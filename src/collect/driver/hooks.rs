@@ -148,15 +148,15 @@ impl Called {
 }
 
 /// Calls a hook that undoes an earlier one: for the member or the placement of that name, or for the whole implementation.
-/// `own` are the implementer's own members.
+/// `members` are the implementer's own members.
 pub(super) async fn call_undo(
     hooks: &dyn Hooks,
-    own: &[HookMember],
+    members: &[HookMember],
     action: DriverAction,
     name: &str,
 ) -> Called {
-    let own = own.iter().find(|own| own.name == name).cloned();
-    let member = own.unwrap_or_else(|| HookMember::named(name.to_owned()));
+    let member = members.iter().find(|member| member.name == name).cloned();
+    let member = member.unwrap_or_else(|| HookMember::named(name.to_owned()));
     let placement = PlacementRequest {
         name: name.to_owned(),
         ..PlacementRequest::default()
@@ -240,16 +240,16 @@ impl Commands {
             }
             _ => None,
         };
-        let shown = |path: &Path| path.display().to_string();
+        let path_text = |path: &Path| path.display().to_string();
         let hub = self.folder.path().join("hub.kubeconfig");
         let profile = call.profile.as_ref();
         let placement = call.placement;
         Ok([
             ("RUN", Some(self.run.clone())),
             ("ACTION", Some(call.action.to_string())),
-            ("HUB_KUBECONFIG", Some(shown(&hub))),
+            ("HUB_KUBECONFIG", Some(path_text(&hub))),
             ("MEMBER", call.member.map(|member| member.name.clone())),
-            ("MEMBER_KUBECONFIG", member.as_deref().map(shown)),
+            ("MEMBER_KUBECONFIG", member.as_deref().map(path_text)),
             (
                 "PROFILE",
                 profile.map(|key| format!("{}/{}", key.namespace, key.name)),

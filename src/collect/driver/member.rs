@@ -64,15 +64,15 @@ impl ScenarioMember {
     }
 
     /// Prepares members for a scenario. A member that cannot be offered gets a skipped step.
-    pub async fn take(session: &Session<'_>, scenario: Scenario, own: Vec<HookMember>) -> Vec<Self> {
+    pub async fn take(session: &Session<'_>, scenario: Scenario, hook_members: Vec<HookMember>) -> Vec<Self> {
         let mut members = Vec::new();
-        for own in own {
-            match Self::of(session, scenario, own.clone()).await {
+        for hook_member in hook_members {
+            match Self::of(session, scenario, hook_member.clone()).await {
                 Ok(member) => members.push(member),
                 Err(reason) => {
-                    let step = session.begin(scenario, DriverAction::Join, &own.name, None);
+                    let step = session.begin(scenario, DriverAction::Join, &hook_member.name, None);
                     session.skip_step(step, reason);
-                    session.pool.give_back(own);
+                    session.pool.give_back(hook_member);
                 }
             }
         }
@@ -247,8 +247,8 @@ impl ScenarioMember {
         };
         while !session.context.is_stopped() {
             let count = count_secrets(session.context, &key).await;
-            step.looked_until = session.context.now();
-            if count == Some(0) || step.looked_until >= deadline {
+            step.observed_until = session.context.now();
+            if count == Some(0) || step.observed_until >= deadline {
                 return;
             }
             session.context.pause(SECRETS_TICK).await;
@@ -338,8 +338,8 @@ async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<
             let is_of_profile = label.is_null() || *label == *profile.namespace;
             count += usize::from(is_of_profile);
         };
-        let listed = list_with(&context.client, &secrets_path(&place, &selector), METADATA, each).await;
-        listed.ok()?;
+        let result = list_with(&context.client, &secrets_path(&place, &selector), METADATA, each).await;
+        result.ok()?;
     }
     Some(count)
 }

@@ -173,8 +173,8 @@ fn capabilities(
 
 /// The hooks without which an action is impossible: those that make its member or placement, and its own.
 fn needed_hooks(action: DriverAction, plan: &DriverPlan) -> impl Iterator<Item = DriverAction> {
-    let own = (!action.is_mutation() && !plan.does_itself(action)).then_some(action);
-    ActionSpec::of(action).actors.iter().copied().chain(own)
+    let hook = (!action.is_mutation() && !plan.does_itself(action)).then_some(action);
+    ActionSpec::of(action).actors.iter().copied().chain(hook)
 }
 
 fn forbidden(
@@ -209,13 +209,13 @@ fn forbidden(
     Some(Reason::of(id, reason))
 }
 
-fn no_namespace(own: Option<&String>, scope: &[String]) -> Option<Reason> {
-    let reason = match own {
+fn no_namespace(namespace: Option<&String>, scope: &[String]) -> Option<Reason> {
+    let reason = match namespace {
         None => "the driver file has no `ownNamespace`",
-        Some(own) if !scope.is_empty() && !scope.contains(own) => {
+        Some(namespace) if !scope.is_empty() && !scope.contains(namespace) => {
             "`ownNamespace` of the driver file is not one of the namespaces that the run watches"
         }
         Some(_) => return None,
     };
-    Some(Reason::known(ReasonId::Unknown, reason))
+    Some(Reason::new(ReasonId::Unknown, reason))
 }

@@ -86,8 +86,8 @@ impl ScenarioPlacement {
 
     /// Waits until its slices hold the clusters again, without a slice that the step deleted.
     pub async fn observe_restored(&self, session: &Session<'_>, step: &mut DriverStep) {
-        let written = step.slice.as_ref().map(|slice| slice.uid.clone());
-        let deleted = written.filter(|_| step.action == DriverAction::DeleteSlice);
+        let slice_uid = step.slice.as_ref().map(|slice| slice.uid.clone());
+        let deleted = slice_uid.filter(|_| step.action == DriverAction::DeleteSlice);
         let is_restored = |slices: &[&PlacementDecision]| {
             let mut uids = slices.iter().map(|slice| &*slice.metadata.uid);
             self.request.is_met_by(slices) && !uids.any(|uid| Some(uid) == deleted.as_deref())

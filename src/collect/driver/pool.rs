@@ -13,7 +13,7 @@ pub(super) struct MemberPool {
     run: String,
     next: AtomicUsize,
     /// None unless they are the implementer's own.
-    own: Option<Mutex<OwnMembers>>,
+    own_members: Option<Mutex<OwnMembers>>,
     /// Wakes the scenarios that wait for members.
     changed: Notify,
 }
@@ -27,27 +27,27 @@ struct OwnMembers {
 
 impl MemberPool {
     pub fn new(plan: &DriverPlan) -> Self {
-        let own = &plan.file.members;
+        let members = &plan.file.members;
         let shared = || OwnMembers {
-            free: own.iter().rev().cloned().collect(),
-            usable: own.len(),
+            free: members.iter().rev().cloned().collect(),
+            usable: members.len(),
         };
         Self {
             run: plan.run.clone(),
             next: AtomicUsize::new(1),
-            own: (!own.is_empty()).then(|| Mutex::new(shared())),
+            own_members: (!members.is_empty()).then(|| Mutex::new(shared())),
             changed: Notify::new(),
         }
     }
 
     /// Takes that many members together, once they are free. The error says why that is impossible.
     pub async fn take(&self, count: usize) -> Result<Vec<HookMember>, String> {
-        let Some(own) = &self.own else {
+        let Some(own_members) = &self.own_members else {
             return Ok((0..count).map(|_| HookMember::named(self.name())).collect());
         };
         loop {
             let changed = self.changed.notified();
-            if let Some(outcome) = own.lock().take(count) {
+            if let Some(outcome) = own_members.lock().take(count) {
                 return outcome;
             }
             changed.await;
@@ -56,7 +56,7 @@ impl MemberPool {
 
     /// Two new members of which one has the other's name and a suffix; none if members are the implementer's own.
     pub fn similar(&self) -> Vec<HookMember> {
-        if self.own.is_some() {
+        if self.own_members.is_some() {
             return Vec::new();
         }
         let name = self.name();
@@ -64,16 +64,16 @@ impl MemberPool {
     }
 
     pub fn give_back(&self, member: HookMember) {
-        if let Some(own) = &self.own {
-            own.lock().free.push(member);
+        if let Some(own_members) = &self.own_members {
+            own_members.lock().free.push(member);
             self.changed.notify_waiters();
         }
     }
 
     /// Records that a member has failed to leave: no other scenario can take it.
     pub fn lose(&self) {
-        if let Some(own) = &self.own {
-            own.lock().usable -= 1;
+        if let Some(own_members) = &self.own_members {
+            own_members.lock().usable -= 1;
             self.changed.notify_waiters();
         }
     }
@@ -93,7 +93,7 @@ impl OwnMembers {
                 "too few members: {count} needed, {usable} usable; the others failed to leave"
             )));
         }
-        let left = self.free.len().checked_sub(count)?;
-        Some(Ok(self.free.split_off(left)))
+        let remaining = self.free.len().checked_sub(count)?;
+        Some(Ok(self.free.split_off(remaining)))
     }
 }

@@ -57,14 +57,14 @@ async fn run_all(session: &Session<'_>) {
             .map(|spec| run_scenario(session, spec, others_ended.clone()).boxed())
             .collect()
     };
-    let others = async {
+    let parallel = async {
         join_all(in_order(Order::SideBySide)).await;
         for scenario in in_order(Order::AfterOthers) {
             scenario.await;
         }
         others_ended.cancel();
     };
-    futures::join!(others, join_all(in_order(Order::UntilOthersEnd)));
+    futures::join!(parallel, join_all(in_order(Order::UntilOthersEnd)));
 }
 
 struct DriverScenario<'s, 'a> {
@@ -151,7 +151,7 @@ impl DriverScenario<'_, '_> {
     async fn take(&self, count: usize) -> Vec<ScenarioMember> {
         let session = self.session;
         match session.pool.take(count).await {
-            Ok(own) => self.offer(own).await,
+            Ok(members) => self.offer(members).await,
             Err(reason) => {
                 let step = session.begin(self.spec.scenario, DriverAction::Join, "", None);
                 session.skip_step(step, reason);
@@ -160,8 +160,8 @@ impl DriverScenario<'_, '_> {
         }
     }
 
-    async fn offer(&self, own: Vec<HookMember>) -> Vec<ScenarioMember> {
-        ScenarioMember::take(self.session, self.spec.scenario, own).await
+    async fn offer(&self, members: Vec<HookMember>) -> Vec<ScenarioMember> {
+        ScenarioMember::take(self.session, self.spec.scenario, members).await
     }
 
     async fn join_member(&mut self, namespace: Option<String>) -> bool {
@@ -238,7 +238,7 @@ impl DriverScenario<'_, '_> {
         let leaving = self.fleet.into_iter().map(async |(member, mut step)| {
             // Writes to its profile until now belong to its join.
             if step.outcome == StepOutcome::Done {
-                step.looked_until = session.context.now();
+                step.observed_until = session.context.now();
             }
             member.end(session, step);
             member.leave(session).await;
@@ -278,8 +278,8 @@ impl DriverScenario<'_, '_> {
     async fn take_step(&mut self, action: DriverAction) -> bool {
         let (session, spec) = (self.session, ActionSpec::of(action));
         let mut step = self.begin(action);
-        let (called, written) = match self.act(spec, &mut step).await {
-            Ok(taken) => taken,
+        let (called, changed) = match self.act(spec, &mut step).await {
+            Ok(outcome) => outcome,
             Err(reason) => {
                 session.skip_step(step, reason);
                 return false;
@@ -288,7 +288,7 @@ impl DriverScenario<'_, '_> {
         session.did(&mut step, called);
         let is_done = step.outcome == StepOutcome::Done;
         if is_done {
-            if let Some(object) = written {
+            if let Some(object) = changed {
                 session.delivered(&object).await;
             }
             self.observe(&mut step, spec.reaction).await;
@@ -352,7 +352,7 @@ impl DriverScenario<'_, '_> {
                     () = session.context.stop.cancelled() => {}
                     () = self.others_ended.cancelled() => {}
                 }
-                step.looked_until = session.context.now();
+                step.observed_until = session.context.now();
             }
             Reaction::ProfileFound => {
                 let member = self.member.as_mut().expect(NO_ACTOR);

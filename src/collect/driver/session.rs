@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
     /// Records the outcome of a call in its step.
     pub fn did(&self, step: &mut DriverStep, called: Called) {
         step.until = self.context.now();
-        step.looked_until = step.until;
+        step.observed_until = step.until;
         step.output = called.output;
         if let Some(reason) = called.failure {
             if !self.context.is_stopped() {
@@ -186,12 +186,12 @@ impl<'a> Session<'a> {
         }
         let has_reacted = self.wait_until(deadline, has_reacted).await;
         if has_reacted {
-            step.reacted = Some(self.context.now());
+            step.reacted_at = Some(self.context.now());
             self.context
                 .pause(self.plan.file.patience_with(step.action) / SETTLE)
                 .await;
         }
-        step.looked_until = self.context.now();
+        step.observed_until = self.context.now();
         has_reacted
     }
 
@@ -201,11 +201,11 @@ impl<'a> Session<'a> {
             if is_met() {
                 return true;
             }
-            let left = Duration::try_from(deadline.duration_since(self.context.now())).unwrap_or_default();
-            if left.is_zero() || self.context.is_stopped() {
+            let wait = Duration::try_from(deadline.duration_since(self.context.now())).unwrap_or_default();
+            if wait.is_zero() || self.context.is_stopped() {
                 return false;
             }
-            self.context.pause(TICK.min(left)).await;
+            self.context.pause(TICK.min(wait)).await;
         }
     }
 
@@ -249,16 +249,16 @@ impl<'a> Session<'a> {
     /// Undoes those of these changes that are pending, the last first. A hook gets what is known of its member if that is
     /// one of `members`. Returns why some changes are left.
     pub async fn undo(&self, changes: &[UndoEntry], members: &[ScenarioMember]) -> Vec<String> {
-        let mut left = Vec::new();
+        let mut reasons = Vec::new();
         let mut pending = self.plan.journal.pending();
         pending.retain(|entry| changes.contains(entry));
         for entry in pending.iter().rev() {
             match self.undo_entry(entry, members).await {
                 Ok(()) => self.plan.journal.undone(entry),
-                Err(reason) => left.push(format!("failed to {entry}: {reason}")),
+                Err(reason) => reasons.push(format!("failed to {entry}: {reason}")),
             }
         }
-        left
+        reasons
     }
 
     async fn undo_entry(&self, entry: &UndoEntry, members: &[ScenarioMember]) -> Result<(), String> {
@@ -283,24 +283,24 @@ impl<'a> Session<'a> {
     /// Undoes all that is left, and warns of what cannot be undone.
     pub async fn finish(self) -> Driver {
         let stuck = mem::take(&mut self.state.lock().stuck);
-        let left = self.undo(&self.plan.journal.pending(), &stuck).await;
-        for reason in &left {
+        let reasons = self.undo(&self.plan.journal.pending(), &stuck).await;
+        for reason in &reasons {
             self.context.progress.warn(reason);
         }
-        if let (false, Some(path)) = (left.is_empty(), self.plan.journal.path()) {
+        if let (false, Some(path)) = (reasons.is_empty(), self.plan.journal.path()) {
             self.context.progress.left_over(path);
         }
         let mut steps = self.state.into_inner().steps;
         steps.sort_by_key(|step| step.from);
         Driver {
             run: self.plan.run.clone(),
-            stand_ins: self.plan.offer.is_some()
+            fake_members: self.plan.offer.is_some()
                 && steps.iter().any(|step| step.action == DriverAction::Join),
-            able: self.supported,
-            lacking: self.missing,
+            available_actions: self.supported,
+            unavailable_actions: self.missing,
             steps,
-            touched: self.context.touched.of(ObjectKind::ClusterProfile),
-            touched_slices: self.context.touched.of(ObjectKind::PlacementDecision),
+            written_profiles: self.context.touched.of(ObjectKind::ClusterProfile),
+            written_slices: self.context.touched.of(ObjectKind::PlacementDecision),
         }
     }
 }

@@ -223,8 +223,8 @@ impl<'a> Writes<'a> {
         let (mut waiting, mut failed) = (Vec::new(), None);
         for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
             for namespace in namespaces {
-                let listed = list_labelled(self.client, self.target, kind, namespace, Some(self.run));
-                let created = match listed.await {
+                let objects = list_labelled(self.client, self.target, kind, namespace, Some(self.run));
+                let created = match objects.await {
                     Ok(created) => created,
                     // A user who writes profiles need not read slices.
                     Err(failure) if kind == ObjectKind::PlacementDecision && failure.code() == 403 => {

@@ -39,21 +39,21 @@ pub(crate) async fn namespaces(
     permissions: &Permissions,
     scope: &[String],
 ) -> Result<Listed<Namespace>, Failure> {
-    let mut found = Listed::default();
+    let mut namespaces = Listed::default();
     if permissions.allows("list", "", "namespaces", "") != Some(false) {
-        let add = |json: &[u8]| found.add(lenient::namespace(json));
+        let add = |json: &[u8]| namespaces.add(lenient::namespace(json));
         list(client, "/api/v1/namespaces", add).await?;
     } else {
         for name in scope {
             match get::<Value>(client, &format!("/api/v1/namespaces/{}", segment(name))).await {
-                Ok(object) => found.add(lenient::namespace(object.to_string().as_bytes())),
+                Ok(object) => namespaces.add(lenient::namespace(object.to_string().as_bytes())),
                 Err(failure) if failure.code() == 404 => {}
                 Err(failure) => return Err(failure),
             }
         }
     }
-    found.objects.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(found)
+    namespaces.objects.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(namespaces)
 }
 
 /// Where the Secrets may be listed: everywhere (an empty name), or only in namespaces of the scope. Consumers'
@@ -83,10 +83,10 @@ const OTHER_TYPES: [&str; 4] = [
 /// Lists and digests the labelled Secrets, sorted by namespace and name. No failure holds anything of a Secret.
 pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<Listed<Secret>, Failure> {
     let digester = new_digester();
-    let mut found = Listed::default();
+    let mut listed = Listed::default();
     for namespace in places {
         let add = |json: &[u8]| {
-            found.add(match serde_json::from_slice::<Value>(json) {
+            listed.add(match serde_json::from_slice::<Value>(json) {
                 Ok(value) => digester.secret(&value),
                 Err(error) => Err(Box::new(Unreadable {
                     object: lenient::identity(json, "Secret"),
@@ -96,9 +96,9 @@ pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<L
         };
         list(client, &secrets_path(namespace, names::LABEL_SECRET_PROFILE), add).await?;
     }
-    let secrets = &mut found.objects;
+    let secrets = &mut listed.objects;
     secrets.sort_by(|one, other| (&one.namespace, &one.name).cmp(&(&other.namespace, &other.name)));
-    Ok(found)
+    Ok(listed)
 }
 
 /// Lists the Secrets of a namespace that lack the label, and keeps where those with a kubeconfig lead. No failure holds
@@ -108,16 +108,16 @@ pub(crate) async fn unlabelled_secrets(
     namespace: &str,
 ) -> Result<Vec<UnlabelledSecret>, Failure> {
     let digester = new_digester();
-    let add = |found: &mut Vec<UnlabelledSecret>, json: &[u8]| {
+    let add = |items: &mut Vec<UnlabelledSecret>, json: &[u8]| {
         let value = serde_json::from_slice::<Value>(json).unwrap_or_default();
-        found.extend(digester.unlabelled(&value));
+        items.extend(digester.unlabelled(&value));
     };
     let unlabelled = secrets_path(namespace, &format!("!{}", names::LABEL_SECRET_PROFILE));
     let types = OTHER_TYPES.map(|kind| format!("type!={kind}")).join(",");
     let path = format!("{unlabelled}&fieldSelector={}", segment(&types));
-    let mut found = fold_list(client, &path, add).await?;
-    found.sort_by(|one, other| one.name.cmp(&other.name));
-    Ok(found)
+    let mut secrets = fold_list(client, &path, add).await?;
+    secrets.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(secrets)
 }
 
 /// A digester with a new key, which nothing else knows.

@@ -10,7 +10,7 @@ pub(crate) mod target;
 
 /// The plan names no audit log: the same as for a dump.
 pub(crate) use evidence::dump::NO_AUDIT_LOG;
-use evidence::{Asked, Gap, Kind, ObjectKey, Reason, ReasonId};
+use evidence::{Gap, Kind, ObjectKey, Reason, ReasonId, Requested};
 
 pub(crate) use self::{
     error::CollectError,
@@ -19,38 +19,37 @@ pub(crate) use self::{
     target::{Target, target},
 };
 
-pub(crate) const ONE_LOOK: Reason =
-    Reason::known(ReasonId::SingleSnapshot, "the hub was looked at only once");
-pub(crate) const NO_MEMBERS: Reason = Reason::known(ReasonId::NoMembers, "no member was contacted");
-pub(crate) const NO_PLUGINS: Reason = Reason::known(ReasonId::NoPlugins, "no credential plugin was run");
-pub(crate) const NO_DRIVER: Reason = Reason::known(ReasonId::NoDriver, "no driver was given");
+pub(crate) const ONE_LOOK: Reason = Reason::new(ReasonId::SingleSnapshot, "the hub was looked at only once");
+pub(crate) const NO_MEMBERS: Reason = Reason::new(ReasonId::NoMembers, "no member was contacted");
+pub(crate) const NO_PLUGINS: Reason = Reason::new(ReasonId::NoPlugins, "no credential plugin was run");
+pub(crate) const NO_DRIVER: Reason = Reason::new(ReasonId::NoDriver, "no driver was given");
 pub(crate) const NO_STAGE: Reason =
-    Reason::known(ReasonId::NoDriver, "no profile was published for a consumer");
-pub(crate) const NO_OUTPUTS: Reason = Reason::known(
+    Reason::new(ReasonId::NoDriver, "no profile was published for a consumer");
+pub(crate) const NO_OUTPUTS: Reason = Reason::new(
     ReasonId::NoDriver,
     "it was not said where the consumer makes something of profiles",
 );
 /// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
-pub(crate) const NO_CLAIM: Reason = Reason::known(
+pub(crate) const NO_CLAIM: Reason = Reason::new(
     ReasonId::NoClaim,
     "consumers' Secrets without the label are read only where consumer-secrets is claimed",
 );
-pub(crate) const NO_WATCH: Reason = Reason::known(
+pub(crate) const NO_WATCH: Reason = Reason::new(
     ReasonId::NoWatch,
     "a single look does not see what the implementation does",
 );
 pub(crate) const NO_MUTATIONS: Reason =
-    Reason::known(ReasonId::NoMutations, "the run may not write to the hub");
+    Reason::new(ReasonId::NoMutations, "the run may not write to the hub");
 
-pub(crate) const NO_NAMESPACES: Reason = Reason::known(
+pub(crate) const NO_NAMESPACES: Reason = Reason::new(
     ReasonId::ReadForbidden,
     "the runner may not read Namespaces: grant list on namespaces",
 );
-pub(crate) const NO_SECRETS: Reason = Reason::known(
+pub(crate) const NO_SECRETS: Reason = Reason::new(
     ReasonId::ReadForbidden,
     "the runner may not list Secrets: grant list on secrets",
 );
-pub(crate) const NO_DRY_RUN: Reason = Reason::known(
+pub(crate) const NO_DRY_RUN: Reason = Reason::new(
     ReasonId::ReadForbidden,
     "the runner may not change ClusterProfiles, not even in a dry run: grant patch on clusterprofiles",
 );
@@ -59,7 +58,7 @@ pub(crate) const NO_DRY_RUN: Reason = Reason::known(
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// It was asked for: what is unavailable is a gap.
-    Asked,
+    Requested,
     /// By default: what the runner may not have counts as not asked for.
     IfAllowed,
     /// It is not wanted, and why.
@@ -68,21 +67,21 @@ pub enum Wish {
 
 impl Wish {
     /// Whether a kind of evidence counts as requested, and the gap if it is requested but not allowed.
-    pub(crate) fn asked(&self, is_allowed: bool, kind: Kind, not_allowed: Reason) -> (Asked, Option<Gap>) {
+    pub(crate) fn decide(&self, is_allowed: bool, kind: Kind, refusal: Reason) -> (Requested, Option<Gap>) {
         match self {
-            Wish::No(reason) => (Asked::No(reason.clone()), None),
-            Wish::Asked if !is_allowed => (Asked::Yes, Some(Gap::of(kind, not_allowed))),
-            Wish::IfAllowed if !is_allowed => (Asked::No(not_allowed), None),
-            Wish::Asked | Wish::IfAllowed => (Asked::Yes, None),
+            Wish::No(reason) => (Requested::No(reason.clone()), None),
+            Wish::Requested if !is_allowed => (Requested::Yes, Some(Gap::of(kind, refusal))),
+            Wish::IfAllowed if !is_allowed => (Requested::No(refusal), None),
+            Wish::Requested | Wish::IfAllowed => (Requested::Yes, None),
         }
     }
 
     /// Whether a kind of evidence is requested explicitly; `otherwise` is why it is missing by default.
-    pub(crate) fn asked_explicitly(&self, otherwise: Reason) -> Asked {
+    pub(crate) fn asked_explicitly(&self, otherwise: Reason) -> Requested {
         match self {
-            Wish::No(reason) => Asked::No(reason.clone()),
-            Wish::Asked => Asked::Yes,
-            Wish::IfAllowed => Asked::No(otherwise),
+            Wish::No(reason) => Requested::No(reason.clone()),
+            Wish::Requested => Requested::Yes,
+            Wish::IfAllowed => Requested::No(otherwise),
         }
     }
 }

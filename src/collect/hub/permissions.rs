@@ -26,7 +26,7 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 impl Permissions {
     /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
     /// to the objects of the roles that are `written`.
-    pub async fn ask(client: &TimedClient, namespaces: &[String], written: &[Role]) -> Self {
+    pub async fn ask(client: &TimedClient, namespaces: &[String], written_roles: &[Role]) -> Self {
         let mut questions = vec![
             question("list", "", "namespaces", ""),
             question("watch", "", "namespaces", ""),
@@ -40,7 +40,7 @@ impl Permissions {
             for verb in ["get", "list", "watch", "patch"] {
                 add(verb, names::PLURAL);
             }
-            for kind in written.iter().map(|role| role.objects()) {
+            for kind in written_roles.iter().map(|role| role.objects()) {
                 add("create", kind.plural());
                 add("delete", kind.plural());
                 match kind {

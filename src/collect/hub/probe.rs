@@ -47,17 +47,17 @@ pub(crate) async fn probe<'a>(
     let mut probes = Vec::new();
     for profile in profiles {
         let metadata = &profile.metadata;
-        let chosen = managers.len() < MOST
+        let is_probed = managers.len() < MOST
             && metadata.deletion_timestamp.is_none()
             && may_patch(permissions, &metadata.namespace)
             && managers.insert(profile.manager());
-        if !chosen {
+        if !is_probed {
             continue;
         }
         let collection = target.collection(ObjectKind::ClusterProfile, &metadata.namespace);
         let path = format!("{collection}/{}?{QUERY}", segment(&metadata.name));
-        let mut others = OTHER_MANAGERS.into_iter();
-        let manager = others
+        let mut names = OTHER_MANAGERS.into_iter();
+        let manager = names
             .find(|other| *other != profile.manager())
             .unwrap_or_default();
         let patch = change(manager);

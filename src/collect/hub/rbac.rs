@@ -92,11 +92,11 @@ impl Grants {
         }
         for role in &self.mutations {
             let kind = role.objects();
-            let written = match kind {
+            let objects = match kind {
                 ObjectKind::ClusterProfile => "profiles that the run has joined or created",
                 ObjectKind::PlacementDecision => "slices that the run has asked for or created",
             };
-            rules += &format!("# For a driver that may write: only to {written}.\n");
+            rules += &format!("# For a driver that may write: only to {objects}.\n");
             rules += &rule(names::GROUP, kind.plural(), "", "get, create, patch, delete");
             if kind == ObjectKind::ClusterProfile {
                 rules += &rule(names::GROUP, &format!("{}/status", kind.plural()), "", "patch");

@@ -98,14 +98,14 @@ pub(crate) async fn target(
     };
     let listed: Vec<String> = texts(&group["versions"], "version").map(str::to_owned).collect();
     let profiles = ObjectKind::ClusterProfile;
-    let wanted = candidates(&listed, api_version, claim.edition);
-    let version = first_served(client, &wanted, profiles).await;
+    let versions = candidates(&listed, api_version, claim.edition);
+    let version = first_served(client, &versions, profiles).await;
     let Some(version) = version.map_err(failed)? else {
         // Other APIs have versions in this group, too.
-        let others: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
-        let others = others.into_iter().filter(|version| !wanted.contains(version));
+        let extra: BTreeSet<&str> = listed.iter().map(String::as_str).collect();
+        let extra = extra.into_iter().filter(|version| !versions.contains(version));
         let mut served = Vec::new();
-        for version in others.take(OTHER_VERSIONS) {
+        for version in extra.take(OTHER_VERSIONS) {
             if serves(client, version, profiles).await.map_err(failed)? {
                 served.push(one_line(version, LONGEST_VERSION));
             }
@@ -123,8 +123,8 @@ pub(crate) async fn target(
     let are_needed = claim.edition.role() == Role::Scheduler || (placements.is_some() && !are_judged);
     let mut placement_version = None;
     if let Some(edition) = placements {
-        let wanted = candidates(&listed, api_version, edition);
-        let served = first_served(client, &wanted, ObjectKind::PlacementDecision).await;
+        let versions = candidates(&listed, api_version, edition);
+        let served = first_served(client, &versions, ObjectKind::PlacementDecision).await;
         placement_version = served.map_err(failed)?;
     }
     if placement_version.is_none() && are_needed {
@@ -183,27 +183,27 @@ fn texts<'v>(list: &'v Value, field: &'static str) -> impl Iterator<Item = &'v s
 }
 
 async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) -> Result<Value, Failure> {
-    let (object, noted) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
-        let (asked, mut noted) = (clock.now(), *skew);
+    let (object, new_skew) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
+        let (requested_at, mut new_skew) = (clock.now(), *skew);
         let response = send(client, request(Method::GET, path)?).await?;
-        noted.note(asked, clock.now(), response.headers());
+        new_skew.note(requested_at, clock.now(), response.headers());
         let object = read(response, path, client).await?;
-        Ok((object, noted))
+        Ok((object, new_skew))
     })
     .await?;
-    *skew = noted;
+    *skew = new_skew;
     Ok(object)
 }
 
 /// Of the versions that the hub lists for the group, those that would do, the best one first.
-fn candidates<'a>(listed: &'a [String], wanted: Option<&str>, edition: Edition) -> Vec<&'a str> {
+fn candidates<'a>(listed: &'a [String], requested: Option<&str>, edition: Edition) -> Vec<&'a str> {
     let mut readable = names::VERSIONS;
     // The older editions know v1alpha1, which has a list (`credentialProviders`) that v1alpha2 does not show.
     if !matches!(edition, Edition::Y2026M09 | Edition::Placement2026M09) {
         readable.reverse();
     }
-    let candidates = wanted.as_ref().map_or(&readable[..], std::slice::from_ref);
-    let is_listed = |version: &&str| listed.iter().find(|listed| listed == version);
+    let candidates = requested.as_ref().map_or(&readable[..], std::slice::from_ref);
+    let is_listed = |version: &&str| listed.iter().find(|name| name == version);
     let listed = candidates.iter().filter_map(is_listed);
     listed.map(String::as_str).collect()
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use evidence::{
-    Login, LoginOutcome, LoginWith, ObjectKey, ObjectRef,
+    Login, LoginCredential, LoginOutcome, ObjectKey, ObjectRef,
     api::{ClusterProfile, address::Address, names},
     kubeconfig_in_clear,
 };
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::task::spawn_blocking;
 
 use super::{
-    Dial, MemberWay,
+    Dial, MemberAccess,
     sample::{Asker, Clean, unreadable},
 };
 use crate::{
@@ -56,37 +56,37 @@ pub(super) enum AccessSource {
 pub(super) async fn list_ways(
     hub: &TimedClient,
     paths: &[String],
-    read: impl Fn(&[u8]) -> Option<MemberWay>,
-) -> Result<Vec<MemberWay>, Failure> {
-    let mut found = Vec::new();
+    read: impl Fn(&[u8]) -> Option<MemberAccess>,
+) -> Result<Vec<MemberAccess>, Failure> {
+    let mut accesses = Vec::new();
     for path in paths {
-        let add = |found: &mut Vec<_>, json: &[u8]| found.extend(read(json));
-        found.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, path, add)).await?);
+        let add = |accesses: &mut Vec<_>, json: &[u8]| accesses.extend(read(json));
+        accesses.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, path, add)).await?);
     }
-    found.sort_by_cached_key(MemberWay::id);
-    Ok(found)
+    accesses.sort_by_cached_key(MemberAccess::id);
+    Ok(accesses)
 }
 
 /// The source of a credential, for people: `Secret consumer/a`.
-fn describe_source(with: &LoginWith) -> String {
-    match with {
-        LoginWith::Secret(secret) => format!("Secret {}", secret.path()),
-        LoginWith::Plugin(provider) => format!("the plugin of access provider {provider}"),
+fn source_of(credential: &LoginCredential) -> String {
+    match credential {
+        LoginCredential::Secret(secret) => format!("Secret {}", secret.path()),
+        LoginCredential::Plugin(provider) => format!("the plugin of access provider {provider}"),
     }
 }
 
-/// Identifies a credential that was tried, as [`MemberWay::id`] does.
+/// Identifies a credential that was tried, as [`MemberAccess::id`] does.
 pub(super) fn id(login: &Login) -> (String, ObjectKey) {
-    (describe_source(&login.with), ObjectKey::from(&login.profile))
+    (source_of(&login.credential), ObjectKey::from(&login.profile))
 }
 
-impl MemberWay {
+impl MemberAccess {
     /// The plugin to run for a profile; none if it has no access provider with one.
     pub(super) fn by_plugin(profile: &ClusterProfile, plugins: &Plugins) -> Option<Self> {
         let request = plugins.request(profile)?;
         Some(Self {
             profile: ObjectKey::of(profile),
-            description: describe_source(&LoginWith::Plugin(request.provider.clone())),
+            description: source_of(&LoginCredential::Plugin(request.provider.clone())),
             source: AccessSource::Plugin(Arc::new(request)),
         })
     }
@@ -107,7 +107,7 @@ impl MemberWay {
         };
         Some(Self {
             profile,
-            description: describe_source(&LoginWith::Secret(secret.clone())),
+            description: source_of(&LoginCredential::Secret(secret.clone())),
             source: AccessSource::Secret { secret, config },
         })
     }
@@ -117,11 +117,11 @@ impl MemberWay {
     }
 
     /// The credential that is tried; none if the user has given the way.
-    pub(super) fn credential(&self) -> Option<LoginWith> {
+    pub(super) fn credential(&self) -> Option<LoginCredential> {
         match &self.source {
             AccessSource::Client(_) | AccessSource::Config(_) => None,
-            AccessSource::Secret { secret, .. } => Some(LoginWith::Secret(secret.clone())),
-            AccessSource::Plugin(request) => Some(LoginWith::Plugin(request.provider.clone())),
+            AccessSource::Secret { secret, .. } => Some(LoginCredential::Secret(secret.clone())),
+            AccessSource::Plugin(request) => Some(LoginCredential::Plugin(request.provider.clone())),
         }
     }
 
@@ -129,7 +129,7 @@ impl MemberWay {
     /// as the credential does, without its uid.
     pub(super) async fn try_out(
         &self,
-        with: LoginWith,
+        credential: LoginCredential,
         dial: &Arc<dyn Dial>,
         clock: Clock,
     ) -> (Login, Option<Asker>) {
@@ -142,7 +142,7 @@ impl MemberWay {
         let login = Login {
             at,
             profile: unknown_profile(&self.profile),
-            with,
+            credential,
             outcome,
         };
         (login, member.filter(|_| is_accepted))
@@ -246,8 +246,8 @@ fn config_of_secret(kubeconfig: &Hidden) -> Result<Config, String> {
         current_context: Some(current.clone()),
         ..alone(&kubeconfig, current)
     };
-    let cluster = one.clusters.first_mut().and_then(|named| named.cluster.as_mut());
-    let user = one.auth_infos.first().and_then(|named| named.auth_info.as_ref());
+    let cluster = one.clusters.first_mut().and_then(|entry| entry.cluster.as_mut());
+    let user = one.auth_infos.first().and_then(|entry| entry.auth_info.as_ref());
     let (Some(cluster), Some(user)) = (cluster, user) else {
         return Err(NO_CONTEXT.to_owned());
     };
@@ -378,14 +378,14 @@ pub(super) fn unknown_profile(key: &ObjectKey) -> ObjectRef {
 pub(super) fn may_succeed_later(login: &Login) -> bool {
     match &login.outcome {
         LoginOutcome::Refused { code, .. } => *code == StatusCode::UNAUTHORIZED.as_u16(),
-        LoginOutcome::NoCredential { .. } => matches!(login.with, LoginWith::Plugin(_)),
+        LoginOutcome::NoCredential { .. } => matches!(login.credential, LoginCredential::Plugin(_)),
         LoginOutcome::Accepted { .. } | LoginOutcome::Unanswered { .. } => false,
     }
 }
 
 /// Why a credential opens nothing, for people.
 pub(super) fn describe(login: &Login) -> String {
-    let source = describe_source(&login.with);
+    let source = source_of(&login.credential);
     match &login.outcome {
         LoginOutcome::Accepted { .. } => format!("{source} opens it"),
         LoginOutcome::Refused { code, message } => format!("it answers {code} {message} to {source}"),

@@ -41,7 +41,7 @@ const ALL: Duration = Duration::from_secs(180);
 
 /// An endpoint as the profile names it, and where to call it.
 struct Endpoint {
-    named: String,
+    text: String,
     urls: Vec<String>,
     /// The CA and the name of that server's certificate by an access provider, in the format of a kubeconfig.
     trust: Option<Value>,
@@ -84,7 +84,7 @@ async fn call_all_of(profile: &ClusterProfile, dial: &dyn Dial, clock: Clock) ->
             EndpointCall {
                 at,
                 profile: profile.clone(),
-                endpoint: endpoint.named.clone(),
+                endpoint: endpoint.text.clone(),
                 code: outcome.as_ref().ok().copied(),
                 reason: outcome.err().unwrap_or_default(),
             }
@@ -124,7 +124,7 @@ impl Endpoint {
             is_there.then(|| json!({"certificate-authority-data": ca, "tls-server-name": name}))
         });
         Self {
-            named: endpoint.to_owned(),
+            text: endpoint.to_owned(),
             urls: Place::urls(endpoint).unwrap_or_default(),
             trust,
         }

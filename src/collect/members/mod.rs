@@ -32,7 +32,7 @@ use crate::{
 #[derive(Clone)]
 pub struct Members {
     /// Ways to single members. Of two ways to one the first counts.
-    pub ways: Vec<MemberWay>,
+    pub access: Vec<MemberAccess>,
     /// Whether consumers' Secrets are tried on their members, and serve as ways to those that have no other.
     pub from_secrets: bool,
     /// The credential plugins that are run for profiles with such an access provider. What they yield is tried on the
@@ -40,14 +40,14 @@ pub struct Members {
     pub plugins: Option<Plugins>,
     /// Whether only Secrets, plugins and endpoints of those members are tried to which `ways` lead: the others live
     /// nowhere.
-    pub only_ways: bool,
+    pub only_access: bool,
     /// How to connect to where a Secret, an access provider or an endpoint leads.
     pub dial: Arc<dyn Dial>,
 }
 
 /// A way to one member.
 #[derive(Clone)]
-pub struct MemberWay {
+pub struct MemberAccess {
     /// The profile that describes the member.
     pub profile: ObjectKey,
     /// The way, for people: `context lisbon of fleet.kubeconfig`.
@@ -74,7 +74,7 @@ impl Dial for Network {
     }
 }
 
-impl MemberWay {
+impl MemberAccess {
     /// A way by a client that is ready. It should name itself as the suite does.
     pub fn by_client(profile: ObjectKey, description: impl Into<String>, client: Client) -> Self {
         Self {
@@ -88,26 +88,26 @@ impl MemberWay {
 impl Members {
     /// Whether any is asked.
     pub fn are_asked(&self) -> bool {
-        self.from_secrets || self.plugins.is_some() || !self.ways.is_empty()
+        self.from_secrets || self.plugins.is_some() || !self.access.is_empty()
     }
 
     /// Whether what a profile and its Secrets lead to is called. A Secret need not name the namespace.
     fn hold(&self, profile: &ObjectKey) -> bool {
-        let is_it = |way: &MemberWay| {
-            let is_there = profile.namespace.is_empty() || way.profile.namespace == profile.namespace;
-            way.profile.name == profile.name && is_there
+        let is_of_profile = |access: &MemberAccess| {
+            let is_there = profile.namespace.is_empty() || access.profile.namespace == profile.namespace;
+            access.profile.name == profile.name && is_there
         };
-        !self.only_ways || self.ways.iter().any(is_it)
+        !self.only_access || self.access.iter().any(is_of_profile)
     }
 }
 
 impl Default for Members {
     fn default() -> Self {
         Self {
-            ways: Vec::new(),
+            access: Vec::new(),
             from_secrets: false,
             plugins: None,
-            only_ways: false,
+            only_access: false,
             dial: Arc::new(Network),
         }
     }
@@ -136,19 +136,19 @@ struct MemberEntry {
 ///
 /// # Errors
 /// When the file, a kubeconfig or a context cannot be used.
-pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), MembersError> {
-    let shown = path.display();
-    let unusable = |flaw| MembersError(format!("failed to use the members' file {shown}: {flaw}"));
-    let malformed = |flaw: String| unusable(format!("{flaw}; {EXAMPLE}"));
+pub fn read_members(path: &Path) -> Result<(Vec<MemberAccess>, Vec<PathBuf>), MembersError> {
+    let file = path.display();
+    let unusable = |why| MembersError(format!("failed to use the members' file {file}: {why}"));
+    let malformed = |why: String| unusable(format!("{why}; {EXAMPLE}"));
     let text = read_text(path, LARGEST_TEXT)
-        .map_err(|error| MembersError(format!("failed to read the members' file {shown}: {error}")))?;
+        .map_err(|error| MembersError(format!("failed to read the members' file {file}: {error}")))?;
     let entries: BTreeMap<String, MemberEntry> =
         user_file::read(&text).map_err(|error| malformed(error.to_string()))?;
     if entries.is_empty() {
         return Err(malformed("it names no profile".to_owned()));
     }
     let mut read: HashMap<PathBuf, Kubeconfig> = HashMap::new();
-    let mut ways = Vec::new();
+    let mut accesses = Vec::new();
     for (name, MemberEntry { kubeconfig, context }) in entries {
         let profile = profile_key(&name);
         let profile =
@@ -158,18 +158,18 @@ pub fn read_members(path: &Path) -> Result<(Vec<MemberWay>, Vec<PathBuf>), Membe
         if !read.contains_key(&place) {
             read.insert(place.clone(), connect::read(&place).map_err(failed)?);
         }
-        let shown = place.display().to_string();
-        let (config, context) = connect::config(&read[&place], &shown, context.as_deref()).map_err(failed)?;
-        ways.push(MemberWay {
+        let file = place.display().to_string();
+        let (config, context) = connect::config(&read[&place], &file, context.as_deref()).map_err(failed)?;
+        accesses.push(MemberAccess {
             profile,
-            description: format!("context {context} of {shown}"),
+            description: format!("context {context} of {file}"),
             source: AccessSource::Config(Box::new(config)),
         });
     }
-    Ok((ways, read.into_keys().collect()))
+    Ok((accesses, read.into_keys().collect()))
 }
 
 /// The JSON Schema of such a file: ways by the profiles' `namespace/name`.
 pub fn members_schema() -> Schema {
-    evidence::json_schema::read::<BTreeMap<String, MemberEntry>>()
+    evidence::json_schema::of_input::<BTreeMap<String, MemberEntry>>()
 }

@@ -6,8 +6,8 @@ use std::{
 };
 
 use evidence::{
-    Evidence, Gap, Kind, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey, ObjectRef,
-    ProfileHistory, Reason, Scope,
+    Evidence, Gap, Kind, Login, LoginCredential, LoginOutcome, Member, MemberPart, MemberSample, ObjectKey,
+    ObjectRef, ProfileHistory, Reason, Scope,
     api::{ClusterProfile, names},
 };
 use futures::{StreamExt as _, future::join_all, stream};
@@ -19,7 +19,7 @@ use tokio::{
 };
 
 use super::{
-    MemberWay, Members,
+    MemberAccess, Members,
     credentials::{describe, id, list_ways, may_succeed_later, unknown_profile},
     sample::{Asker, NOT_ACCEPTED, look, no_way},
 };
@@ -73,7 +73,7 @@ impl MemberPoll {
             observe if observe > LONG => Some(SELDOM),
             _ => Some(OFTEN),
         };
-        let is_in_scope = |way: &&MemberWay| scope.holds_namespace(&way.profile.namespace);
+        let is_in_scope = |access: &&MemberAccess| scope.holds_namespace(&access.profile.namespace);
         let plugins = members.plugins.as_ref();
         let secrets = places.iter();
         let secrets = secrets.map(|place| secrets_path(place, names::LABEL_SECRET_PROFILE));
@@ -86,7 +86,7 @@ impl MemberPoll {
             every,
             not_run: plugins.map(|_| "the run was stopped before".to_owned()),
             members: Members {
-                ways: members.ways.iter().filter(is_in_scope).cloned().collect(),
+                access: members.access.iter().filter(is_in_scope).cloned().collect(),
                 ..members.clone()
             },
             scope: scope.clone(),
@@ -100,15 +100,15 @@ impl MemberPoll {
     pub async fn run(&mut self, over: watch::Receiver<bool>) {
         let secrets = self.secret_attempts().await;
         let (plugins, unlisted) = self.plugin_attempts().await;
-        let mut all: BTreeMap<ObjectKey, Vec<MemberWay>> = BTreeMap::new();
-        for way in self.members.ways.iter().cloned().chain(secrets).chain(plugins) {
-            all.entry(way.profile.clone()).or_default().push(way);
+        let mut all: BTreeMap<ObjectKey, Vec<MemberAccess>> = BTreeMap::new();
+        for access in self.members.access.iter().cloned().chain(secrets).chain(plugins) {
+            all.entry(access.profile.clone()).or_default().push(access);
         }
         let profiles = all.keys().cloned();
         self.records = profiles.map(|profile| (profile, Mutex::default())).collect();
-        let polls = all.into_iter().map(|(profile, ways)| {
+        let polls = all.into_iter().map(|(profile, accesses)| {
             let record = &self.records[&profile];
-            self.poll(record, ways, over.clone())
+            self.poll(record, accesses, over.clone())
         });
         join_all(polls).await;
         self.not_run = unlisted;
@@ -128,16 +128,16 @@ impl MemberPoll {
         // The list of Secrets may have failed just now. Then the earlier refusals count.
         let is_unread = self.unread.is_some();
         if let Some(plugins) = &self.members.plugins {
-            let of_plugins = profiles.filter_map(|profile| MemberWay::by_plugin(profile, plugins));
+            let of_plugins = profiles.filter_map(|profile| MemberAccess::by_plugin(profile, plugins));
             attempts.extend(of_plugins.filter(|attempt| self.members.hold(&attempt.profile)));
         }
         let mut settled = self.tried.lock().clone();
         settled.retain(|login| {
-            let is_secret = matches!(login.with, LoginWith::Secret(_));
+            let is_secret = matches!(login.credential, LoginCredential::Secret(_));
             !may_succeed_later(login) || (is_unread && is_secret)
         });
-        let known: HashSet<_> = settled.iter().map(id).collect();
-        attempts.retain(|attempt| !known.contains(&attempt.id()));
+        let settled_ids: HashSet<_> = settled.iter().map(id).collect();
+        attempts.retain(|attempt| !settled_ids.contains(&attempt.id()));
         let tries = attempts.iter().map(async |attempt| {
             let _turn = self.turn().await;
             let (dial, with) = (&self.members.dial, attempt.credential()?);
@@ -149,7 +149,7 @@ impl MemberPoll {
         self.not_run = None;
     }
 
-    async fn secret_attempts(&mut self) -> Vec<MemberWay> {
+    async fn secret_attempts(&mut self) -> Vec<MemberAccess> {
         if !self.members.from_secrets {
             return Vec::new();
         }
@@ -157,8 +157,8 @@ impl MemberPoll {
             self.unread = Some(NO_SECRETS);
             return Vec::new();
         }
-        let is_called = |attempt: &MemberWay| self.members.hold(&attempt.profile);
-        let read = |json: &[u8]| MemberWay::by_secret(json).filter(is_called);
+        let is_called = |attempt: &MemberAccess| self.members.hold(&attempt.profile);
+        let read = |json: &[u8]| MemberAccess::by_secret(json).filter(is_called);
         let attempts = list_ways(&self.hub, &self.secrets, read).await;
         attempts.unwrap_or_else(|failure| {
             self.unread = Some(failure.to_string().into());
@@ -167,14 +167,14 @@ impl MemberPoll {
     }
 
     /// The plugins to be run or, if the profiles cannot be listed, why not.
-    async fn plugin_attempts(&self) -> (Vec<MemberWay>, Option<String>) {
+    async fn plugin_attempts(&self) -> (Vec<MemberAccess>, Option<String>) {
         let Some(plugins) = &self.members.plugins else {
             return (Vec::new(), None);
         };
         let read = |json: &[u8]| {
             // The inventory reports what is not a profile.
             let profile: ClusterProfile = serde_json::from_slice(json).ok()?;
-            let attempt = MemberWay::by_plugin(&profile, plugins)?;
+            let attempt = MemberAccess::by_plugin(&profile, plugins)?;
             (self.scope.holds(&profile) && self.members.hold(&attempt.profile)).then_some(attempt)
         };
         match list_ways(&self.hub, &self.profiles, read).await {
@@ -185,18 +185,18 @@ impl MemberPoll {
 
     /// Adds the members and the logins to the evidence, with gaps for what is missing.
     pub fn finish(self, evidence: &mut Evidence) {
-        let known = known_profiles(&evidence.profiles);
-        let given: HashSet<_> = self.members.ways.iter().map(|way| &way.profile).collect();
+        let profiles = known_profiles(&evidence.profiles);
+        let configured: HashSet<_> = self.members.access.iter().map(|one| &one.profile).collect();
         let mut members: BTreeMap<ObjectRef, Member> = BTreeMap::new();
         for (name, member) in self.records {
-            let (profile, is_given) = (find_profile(&known, &name), given.contains(&name));
+            let (profile, is_given) = (find_profile(&profiles, &name), configured.contains(&name));
             // A Secret without a profile is a matter of its own.
             if !is_given && profile.uid.is_empty() {
                 continue;
             }
             // Of two members, as of a Secret without the namespace, the one by the user's way counts.
             let before = members.entry(profile.clone()).or_default();
-            if before.way.is_empty() || before.looks.is_empty() || is_given {
+            if before.access.is_empty() || before.samples.is_empty() || is_given {
                 *before = Member {
                     profile,
                     ..member.into_inner()
@@ -210,7 +210,7 @@ impl MemberPoll {
         let mut logins = self.tried.into_inner();
         logins.sort_by_cached_key(id);
         for login in &mut logins {
-            login.profile = find_profile(&known, &ObjectKey::from(&login.profile));
+            login.profile = find_profile(&profiles, &ObjectKey::from(&login.profile));
         }
         evidence.logins = logins;
         if let Some(reason) = &self.not_run {
@@ -226,13 +226,13 @@ impl MemberPoll {
 
 /// Why a member never answered: then it keeps no samples.
 fn take_silence(member: &mut Member) -> Option<Gap> {
-    let has_answered = |look: &Look| MemberPart::ALL.iter().any(|part| look.has(*part));
-    if member.looks.iter().any(has_answered) {
+    let has_answered = |sample: &MemberSample| MemberPart::ALL.iter().any(|part| sample.has(*part));
+    if member.samples.iter().any(has_answered) {
         return None;
     }
-    let last = member.looks.pop();
-    member.looks.clear();
-    let reason = last.and_then(|look| look.missing.values().next().cloned());
+    let last = member.samples.pop();
+    member.samples.clear();
+    let reason = last.and_then(|sample| sample.missing.values().next().cloned());
     let reason = reason.unwrap_or_else(|| "the run was stopped before it was asked".into());
     Some(Gap {
         object: Some(member.profile.clone()),
@@ -242,22 +242,22 @@ fn take_silence(member: &mut Member) -> Option<Gap> {
 
 /// The profiles that the hub had, by name: in each namespace the last one.
 fn known_profiles(profiles: &[ProfileHistory]) -> HashMap<&str, Vec<ObjectRef>> {
-    let mut known: HashMap<&str, Vec<ObjectRef>> = HashMap::new();
+    let mut profiles_by_name: HashMap<&str, Vec<ObjectRef>> = HashMap::new();
     for history in profiles {
         let profile = history.last();
-        let same_name = known.entry(&profile.metadata.name).or_default();
+        let same_name = profiles_by_name.entry(&profile.metadata.name).or_default();
         same_name.retain(|object| object.namespace != *profile.metadata.namespace);
         same_name.push(ObjectRef {
             resource_version: String::new(),
             ..ObjectRef::from(profile)
         });
     }
-    known
+    profiles_by_name
 }
 
 /// The profile of that name. Without a namespace: the only one, or the one in `default`. An unknown profile has no uid.
-fn find_profile(known: &HashMap<&str, Vec<ObjectRef>>, name: &ObjectKey) -> ObjectRef {
-    let same_name = known.get(&*name.name).map(Vec::as_slice).unwrap_or_default();
+fn find_profile(profiles: &HashMap<&str, Vec<ObjectRef>>, name: &ObjectKey) -> ObjectRef {
+    let same_name = profiles.get(&*name.name).map(Vec::as_slice).unwrap_or_default();
     let of = |namespace: &str| same_name.iter().find(|object| object.namespace == namespace);
     let profile = match (name.namespace.as_str(), same_name) {
         ("", [only]) => Some(only),
@@ -269,33 +269,33 @@ fn find_profile(known: &HashMap<&str, Vec<ObjectRef>>, name: &ObjectKey) -> Obje
 
 impl MemberPoll {
     /// Tries the credentials of one member, and polls it by the user's way or else by the first credential that it accepts.
-    async fn poll(&self, record: &Mutex<Member>, ways: Vec<MemberWay>, mut over: watch::Receiver<bool>) {
-        let (mut chosen, mut asker) = (None, None);
-        for way in ways {
-            let Some(with) = way.credential() else {
-                let way = chosen.get_or_insert(way);
-                record.lock().way.clone_from(&way.description);
+    async fn poll(&self, record: &Mutex<Member>, all: Vec<MemberAccess>, mut over: watch::Receiver<bool>) {
+        let (mut current, mut asker) = (None, None);
+        for access in all {
+            let Some(with) = access.credential() else {
+                let access = current.get_or_insert(access);
+                record.lock().access.clone_from(&access.description);
                 continue;
             };
             let _turn = self.turn().await;
-            let (tried, opened) = way.try_out(with, &self.members.dial, self.clock).await;
-            if chosen.is_none() {
+            let (tried, opened) = access.try_out(with, &self.members.dial, self.clock).await;
+            if current.is_none() {
                 let mut member = record.lock();
                 if opened.is_some() {
-                    member.looks.clear();
-                    member.way.clone_from(&way.description);
-                    (chosen, asker) = (Some(way), opened);
+                    member.samples.clear();
+                    member.access.clone_from(&access.description);
+                    (current, asker) = (Some(access), opened);
                 } else {
-                    member.looks = vec![no_way(self.clock, &describe(&tried))];
+                    member.samples = vec![no_way(self.clock, &describe(&tried))];
                 }
             }
             self.tried.lock().push(tried);
         }
-        let Some(way) = chosen else {
+        let Some(access) = current else {
             return;
         };
         let began = Instant::now();
-        self.sample(&way, &mut asker, record).await;
+        self.sample(&access, &mut asker, record).await;
         let Some(every) = self.every else {
             return;
         };
@@ -307,35 +307,35 @@ impl MemberPoll {
                 _ = over.wait_for(|over| *over) => return,
                 () = async {
                     sleep_until(next).await;
-                    self.sample(&way, &mut asker, record).await;
+                    self.sample(&access, &mut asker, record).await;
                 } => {}
             }
         }
     }
 
     /// Adds one sample of the member to its record. A credential that has expired is renewed first.
-    async fn sample(&self, way: &MemberWay, asker: &mut Option<Asker>, record: &Mutex<Member>) {
+    async fn sample(&self, access: &MemberAccess, asker: &mut Option<Asker>, record: &Mutex<Member>) {
         let _turn = self.turn().await;
         let now = self.clock.now();
         let is_valid = |asker: &Asker| asker.expires.is_none_or(|expires| expires > now);
         let open = match asker.take().filter(is_valid) {
             Some(open) => Ok(open),
-            None => way.open(&self.members.dial, self.clock).await,
+            None => access.open(&self.members.dial, self.clock).await,
         };
         let mut look = match open {
-            Err(outcome) => no_way(self.clock, &not_opened(way, outcome)),
+            Err(outcome) => no_way(self.clock, &not_opened(access, outcome)),
             Ok(open) => {
                 let look = look(&open, self.clock).await;
                 // A plugin that does not report when its credential expires is asked for another one then.
                 let is_refused = look.missing.values().any(|reason| *reason == NOT_ACCEPTED);
-                let is_renewable = matches!(way.credential(), Some(LoginWith::Plugin(_)));
+                let is_renewable = matches!(access.credential(), Some(LoginCredential::Plugin(_)));
                 *asker = (!(is_refused && is_renewable)).then_some(open);
                 look
             }
         };
         let mut member = record.lock();
-        look.share_with(&member.looks);
-        member.looks.push(look);
+        look.share_with(&member.samples);
+        member.samples.push(look);
     }
 
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
@@ -343,13 +343,13 @@ impl MemberPoll {
     }
 }
 
-fn not_opened(way: &MemberWay, outcome: LoginOutcome) -> String {
+fn not_opened(access: &MemberAccess, outcome: LoginOutcome) -> String {
     let reason = match outcome {
         LoginOutcome::NoCredential { reason } => reason,
         LoginOutcome::Unanswered { reason } => reason.to_string(),
         LoginOutcome::Accepted { .. } | LoginOutcome::Refused { .. } => String::new(),
     };
-    match way.credential() {
+    match access.credential() {
         None => reason,
         Some(_) => format!("its credential was not renewed: {reason}"),
     }
@@ -359,21 +359,21 @@ fn not_opened(way: &MemberWay, outcome: LoginOutcome) -> String {
 /// no Secret and runs no plugin of an access provider; a kubeconfig may run one of its own.
 pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit: Duration) -> Vec<Member> {
     let began = Instant::now();
-    let ways = members.ways.iter();
-    let ways = ways.filter(|way| scope.holds_namespace(&way.profile.namespace));
-    let looks = ways.map(|way| async move {
+    let accesses = members.access.iter();
+    let accesses = accesses.filter(|access| scope.holds_namespace(&access.profile.namespace));
+    let looks = accesses.map(|access| async move {
         let sampling = async {
-            match way.open(&members.dial, clock).await {
+            match access.open(&members.dial, clock).await {
                 Ok(asker) => look(&asker, clock).await,
-                Err(outcome) => no_way(clock, &not_opened(way, outcome)),
+                Err(outcome) => no_way(clock, &not_opened(access, outcome)),
             }
         };
         let look = timeout(limit.saturating_sub(began.elapsed()), sampling).await;
         let late = |_| no_way(clock, &format!("it did not answer within {} s", limit.as_secs()));
         Member {
-            profile: unknown_profile(&way.profile),
-            way: way.description.clone(),
-            looks: vec![look.unwrap_or_else(late)],
+            profile: unknown_profile(&access.profile),
+            access: access.description.clone(),
+            samples: vec![look.unwrap_or_else(late)],
         }
     });
     stream::iter(looks).buffered(AT_ONCE).collect().await

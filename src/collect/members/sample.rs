@@ -8,7 +8,8 @@ use std::{
 
 use bytes::Bytes;
 use evidence::{
-    ClusterProperty, Lease, Look, MemberPart, Readyz, Reason, ReasonId, api::names::LABEL_HONOURED_PROPERTY,
+    ClusterProperty, Lease, MemberPart, MemberSample, Readyz, Reason, ReasonId,
+    api::names::LABEL_HONOURED_PROPERTY,
 };
 use http::{HeaderMap, Method, StatusCode};
 use jiff::Timestamp;
@@ -165,15 +166,15 @@ const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 const ABOUT: &str = "/apis/about.k8s.io";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
+pub(super) async fn look(asker: &Asker, clock: Clock) -> MemberSample {
     let deadline = Instant::now() + LOOK;
-    let mut look = Look::without_answers(clock.now(), BTreeMap::new());
+    let mut look = MemberSample::without_answers(clock.now(), BTreeMap::new());
     let mut missing = BTreeMap::new();
     for part in MemberPart::ALL {
-        let asked = timeout_at(deadline, asker.ask(part, clock, &mut look)).await;
+        let result = timeout_at(deadline, asker.ask(part, clock, &mut look)).await;
         let no_time = format!("no time was left: a sample takes at most {} s", LOOK.as_secs());
-        let asked = asked.unwrap_or_else(|_| Err(Failure::broken(no_time)));
-        let Err(failure) = asked else {
+        let result = result.unwrap_or_else(|_| Err(Failure::broken(no_time)));
+        let Err(failure) = result else {
             continue;
         };
         let reason = asker.describe(&failure, right(part));
@@ -184,15 +185,15 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> Look {
         }
         missing.insert(part, reason);
     }
-    Look {
+    MemberSample {
         until: clock.now(),
         missing: Arc::new(missing),
         ..look
     }
 }
 
-pub(super) fn no_way(clock: Clock, cause: &str) -> Look {
-    Look::without_answers(clock.now(), all_missing(&cause.to_owned().into()))
+pub(super) fn no_way(clock: Clock, cause: &str) -> MemberSample {
+    MemberSample::without_answers(clock.now(), all_missing(&cause.to_owned().into()))
 }
 
 fn all_missing(reason: &Reason) -> BTreeMap<MemberPart, Reason> {
@@ -200,7 +201,7 @@ fn all_missing(reason: &Reason) -> BTreeMap<MemberPart, Reason> {
 }
 
 impl Asker {
-    async fn ask(&self, part: MemberPart, clock: Clock, look: &mut Look) -> Result<(), Failure> {
+    async fn ask(&self, part: MemberPart, clock: Clock, look: &mut MemberSample) -> Result<(), Failure> {
         match part {
             MemberPart::Readyz => look.readyz = Some(Arc::new(self.readyz().await?)),
             MemberPart::Version => look.version = Some(self.version().await?),
@@ -237,7 +238,7 @@ impl Asker {
     async fn lease(&self, name: &str, clock: Clock) -> Result<Option<Lease>, Failure> {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
         let (lease, headers) = match self.get(&path).await {
-            Ok(found) => found,
+            Ok(lease) => lease,
             Err(failure) if failure.code() == 404 => return Ok(None),
             Err(failure) => return Err(failure),
         };

@@ -87,10 +87,10 @@ impl Request {
     /// The error quotes nothing that may be a credential.
     pub async fn run(&self, clock: Clock) -> Result<ExecCredential, LoginOutcome> {
         let no_credential = |reason: String| LoginOutcome::NoCredential { reason };
-        let call = self.call.as_ref().map_err(|flaw| no_credential(flaw.clone()))?;
+        let call = self.call.as_ref().map_err(|why| no_credential(why.clone()))?;
         match self.runner.run(call).await {
             Ran::Answered(output) => read(&output, self.protocol, clock.now())
-                .map_err(|flaw| no_credential(format!("the plugin's answer {flaw}"))),
+                .map_err(|why| no_credential(format!("the plugin's answer {why}"))),
             Ran::Failed(reason) => Err(no_credential(format!("the plugin {reason}"))),
             Ran::NotRun(reason) => Err(LoginOutcome::Unanswered {
                 reason: format!("the plugin was not run: {reason}").into(),
@@ -161,10 +161,10 @@ pub(super) fn is_variable(name: &str, value: &str) -> bool {
 
 /// Reads an extension; the default if it is absent.
 fn extension<T: DeserializeOwned + Default>(cluster: &Cluster, name: &str, form: &str) -> Result<T, String> {
-    let Some(found) = cluster.extensions.iter().find(|one| *one.name == *name) else {
+    let Some(entry) = cluster.extensions.iter().find(|one| *one.name == *name) else {
         return Ok(T::default());
     };
-    let read: Result<Option<T>, _> = serde_json::from_value(found.extension.value());
+    let read: Result<Option<T>, _> = serde_json::from_value(entry.extension.value());
     // The parser's message may quote what it could not read.
     read.map(Option::unwrap_or_default)
         .map_err(|_| format!("its extension {name} is not a {form}"))
@@ -182,11 +182,11 @@ fn plugin_cluster(cluster: &Cluster) -> Value {
 /// The cluster's fields that a plugin may get, in the format of a kubeconfig.
 fn cluster_info(cluster: &Cluster) -> Value {
     let mut all = serde_json::to_value(cluster).unwrap_or_default();
-    let kept = CLUSTER_FIELDS.iter().filter_map(|field| match all[field].take() {
+    let fields = CLUSTER_FIELDS.iter().filter_map(|field| match all[field].take() {
         Value::Null => None,
         value => Some(((*field).to_owned(), value)),
     });
-    Value::Object(kept.collect())
+    Value::Object(fields.collect())
 }
 
 /// Runs plugins as programs.
@@ -222,9 +222,9 @@ impl Processes {
         // It finds the runner's environment, as with any client.
         let mut command = Command::new(&call.command);
         command.args(&call.args).envs(&call.env);
-        let said = Mutex::new(Tail::without(secrets(call)));
+        let tail = Mutex::new(Tail::without(secrets(call)));
         let subprocesses = self.subprocesses.get_or_init(Subprocesses::new);
-        let ended = run_plugin(subprocesses, command, false, Sink::Tail(&said), self.patience).await;
+        let ended = run_plugin(subprocesses, command, false, Sink::Tail(&tail), self.patience).await;
         let (end, printed) = match ended {
             Err(error) => {
                 let program = call.command.display();
@@ -237,7 +237,7 @@ impl Processes {
         }
         // What it printed on its standard output may be a credential, which its standard error may repeat.
         let last = if printed.is_empty() {
-            last_words(&said.into_inner().finish())
+            last_words(&tail.into_inner().finish())
         } else {
             String::new()
         };
@@ -259,16 +259,16 @@ fn secrets(call: &Call) -> Vec<String> {
 
 /// Returns the end of a plugin's standard error in one line; empty if it printed nothing there. Redacts all long words: any
 /// of them may be a token.
-fn last_words(said: &str) -> String {
-    let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+fn last_words(stderr: &str) -> String {
+    let lines = stderr.lines().map(str::trim).filter(|line| !line.is_empty());
     let mut last: Vec<&str> = lines.rev().take(LINES).collect();
     last.reverse();
     let text = last.join(" | ");
     let mut clean = String::new();
     for piece in without_credentials(&text).split_inclusive(is_end_of_word) {
         let word = piece.trim_end_matches(is_end_of_word);
-        let shown = if word.len() >= LIKE_A_TOKEN { TAKEN } else { word };
-        clean.extend([shown, &piece[word.len()..]]);
+        let word_or_mask = if word.len() >= LIKE_A_TOKEN { TAKEN } else { word };
+        clean.extend([word_or_mask, &piece[word.len()..]]);
     }
     cut(clean, LONGEST)
 }

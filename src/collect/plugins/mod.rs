@@ -92,30 +92,30 @@ struct Variable {
 /// # Errors
 /// When the file cannot be used, or a plugin is not installed.
 pub fn read_providers(path: &Path) -> Result<Plugins, ProvidersError> {
-    let shown = path.display();
-    let unusable = |flaw| ProvidersError(format!("failed to use the provider file {shown}: {flaw}"));
-    let malformed = |flaw: String| unusable(format!("{flaw}; {EXAMPLE}"));
+    let place = path.display();
+    let unusable = |why| ProvidersError(format!("failed to use the provider file {place}: {why}"));
+    let malformed = |why: String| unusable(format!("{why}; {EXAMPLE}"));
     let text = read_text(path, LARGEST_TEXT)
-        .map_err(|error| ProvidersError(format!("failed to read the provider file {shown}: {error}")))?;
+        .map_err(|error| ProvidersError(format!("failed to read the provider file {place}: {error}")))?;
     let file: ProviderFile = user_file::read(&text).map_err(|error| malformed(error.to_string()))?;
     if file.providers.is_empty() {
         return Err(malformed("it lists no providers".to_owned()));
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut providers = file.providers;
-    let mut known = BTreeSet::new();
+    let mut names = BTreeSet::new();
     for provider in &mut providers {
         let name = provider.name.clone();
-        let of_provider = |flaw: &str| format!("provider `{name}`: {flaw}");
-        check(provider).map_err(|flaw| malformed(of_provider(flaw)))?;
-        if !known.insert(name.clone()) {
+        let of_provider = |why: &str| format!("provider `{name}`: {why}");
+        check(provider).map_err(|why| malformed(of_provider(why)))?;
+        if !names.insert(name.clone()) {
             return Err(malformed(of_provider("it is listed twice")));
         }
         let config = &mut provider.exec_config;
-        config.command = find_program(&config.command, folder).map_err(|flaw| {
+        config.command = find_program(&config.command, folder).map_err(|why| {
             let hint = config.install_hint.as_ref();
             let hint = hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-            unusable(of_provider(&format!("{flaw}{hint}")))
+            unusable(of_provider(&format!("{why}{hint}")))
         })?;
     }
     Ok(Plugins {

@@ -61,8 +61,8 @@ fn note_parts(object: &Value, is_patch: bool, parts: &mut BTreeSet<String>) {
         match (key.as_str(), value) {
             ("apiVersion" | "kind", _) => {}
             ("metadata", Value::Object(metadata)) => {
-                let said = metadata.iter().filter(|(_, value)| says_something(value));
-                parts.extend(said.map(|(key, _)| format!("metadata.{key}")));
+                let meaningful = metadata.iter().filter(|(_, value)| says_something(value));
+                parts.extend(meaningful.map(|(key, _)| format!("metadata.{key}")));
             }
             _ if says_something(value) => _ = parts.insert(key.clone()),
             _ => {}

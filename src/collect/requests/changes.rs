@@ -34,13 +34,13 @@ pub(super) fn tell_changes(answered: &mut [Answered]) {
             objects.entry(key).or_default().push(place);
         }
     }
-    let apart = objects
+    let clock_gap = objects
         .values()
         .map(|places| clocks_apart(&writes_of(answered, places)))
         .max()
         .unwrap_or_default();
     for places in objects.values() {
-        let changes = changes(&writes_of(answered, places), apart);
+        let changes = changes(&writes_of(answered, places), clock_gap);
         for (place, changed) in places.iter().zip(changes) {
             let request = &mut answered[*place].request;
             if matches!(&*request.verb, "create" | "update" | "patch") {
@@ -60,7 +60,7 @@ fn clocks_apart(writes: &[&Answered]) -> SignedDuration {
     let number = |version: &str| version.parse::<u64>().ok();
     // The newest version so far, and when the first write that knew it had ended.
     let mut newest: Option<(u64, Timestamp)> = None;
-    let mut apart = SignedDuration::ZERO;
+    let mut clock_gap = SignedDuration::ZERO;
     for write in writes {
         let versions = [write.version_before(), write.version_after()];
         let Some(version) = versions.into_iter().flatten().filter_map(number).max() else {
@@ -68,25 +68,25 @@ fn clocks_apart(writes: &[&Answered]) -> SignedDuration {
         };
         match newest {
             Some((known, ended)) if version < known => {
-                apart = apart.max(write.request.at.duration_since(ended))
+                clock_gap = clock_gap.max(write.request.at.duration_since(ended))
             }
             Some((known, _)) if version == known => {}
             _ => newest = Some((version, write.done)),
         }
     }
-    apart * 2
+    clock_gap * 2
 }
 
 /// Decides it for the writes on one object, in a log of API servers whose clocks are so far `apart`.
-fn changes(writes: &[&Answered], apart: SignedDuration) -> Vec<Option<bool>> {
-    let is_after = |later: Timestamp, earlier: Timestamp| later.duration_since(earlier) >= apart;
+fn changes(writes: &[&Answered], clock_gap: SignedDuration) -> Vec<Option<bool>> {
+    let is_after = |later: Timestamp, earlier: Timestamp| later.duration_since(earlier) >= clock_gap;
     // When the first of the later writes was received.
     let mut behind = vec![Timestamp::MAX; writes.len() + 1];
     for (place, write) in writes.iter().enumerate().rev() {
         behind[place] = behind[place + 1].min(write.request.at);
     }
     // When each version was first known to exist.
-    let mut known: HashMap<&str, Timestamp> = HashMap::new();
+    let mut first_answers: HashMap<&str, Timestamp> = HashMap::new();
     let mut previous: Option<&Answered> = None;
     let mut changes = Vec::with_capacity(writes.len());
     for (place, write) in writes.iter().enumerate() {
@@ -98,7 +98,7 @@ fn changes(writes: &[&Answered], apart: SignedDuration) -> Vec<Option<bool>> {
         let next = writes.get(place + 1);
         let after = own_after.or_else(|| next.filter(|_| is_alone)?.version_before());
         let was_there = |version: &str| {
-            known
+            first_answers
                 .get(version)
                 .is_some_and(|since| is_after(write.request.at, *since))
         };
@@ -111,7 +111,7 @@ fn changes(writes: &[&Answered], apart: SignedDuration) -> Vec<Option<bool>> {
             _ => None,
         });
         for version in own_before.into_iter().chain(own_after) {
-            known.entry(version).or_insert(write.done);
+            first_answers.entry(version).or_insert(write.done);
         }
         previous = Some(write);
     }

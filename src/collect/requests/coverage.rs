@@ -1,7 +1,7 @@
 //! The time that a log covers, and its merge into evidence.
 
 use evidence::{
-    Asked, Evidence, Gap, Kind, Request, Window,
+    Evidence, Gap, Kind, Request, Requested, Window,
     api::{ObjectKind, Role, names},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -139,8 +139,8 @@ pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
     }
     let claim = &evidence.header.claim;
     let is_judged = |kind: &ObjectKind| claim.roles().any(|role| role.objects() == *kind);
-    let judged = log.silent_on.into_iter().filter(is_judged);
-    log.gaps.extend(judged.map(|kind| gap(None, None, &silent(kind))));
+    let kinds = log.silent_on.into_iter().filter(is_judged);
+    log.gaps.extend(kinds.map(|kind| gap(None, None, &silent(kind))));
     let testbed = evidence.testbed.as_ref();
     let is_placement = claim.edition_of(Role::Scheduler).is_some()
         || testbed.is_some_and(|testbed| testbed.consumer.reads_placements());
@@ -155,7 +155,7 @@ pub fn merge_into(evidence: &mut Evidence, mut log: AuditLog) {
     evidence.slice_requests = Some(log.slice_requests).filter(|_| is_placement);
     evidence.gaps.retain(|gap| gap.kind != Kind::Requests);
     evidence.gaps.extend(log.gaps);
-    evidence.header.asked.insert(Kind::Requests, Asked::Yes);
+    evidence.header.requested.insert(Kind::Requests, Requested::Yes);
 }
 
 fn silent(kind: ObjectKind) -> String {

@@ -114,7 +114,7 @@ impl Events {
 
     fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
-        let (sent, stored) = (object(event.request_object), object(event.response_object));
+        let (body, stored) = (object(event.request_object), object(event.response_object));
         let nothing = Target::default();
         let target = event.object_ref.as_ref().unwrap_or(&nothing);
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
@@ -124,12 +124,12 @@ impl Events {
         };
         let names = [
             part(&target.name),
-            metadata(&sent, "name"),
+            metadata(&body, "name"),
             metadata(&stored, "name"),
         ];
         let name = names.into_iter().find(|name| !name.is_empty());
         // The reference has the version of an object that was sent; a patch has its own.
-        let versions = [metadata(&sent, "resourceVersion"), part(&target.resource_version)];
+        let versions = [metadata(&body, "resourceVersion"), part(&target.resource_version)];
         let based_on = versions.into_iter().find(|version| !version.is_empty());
         let code = event.response_status.as_ref().and_then(|status| status.code);
         Answered {
@@ -144,25 +144,25 @@ impl Events {
                 name: self.shared(&name.unwrap_or_default()),
                 subresource: self.shared(&part(&target.subresource)),
                 code: code.unwrap_or_default(),
-                dry_run: event.is_dry_run(&sent),
+                dry_run: event.is_dry_run(&body),
                 changed: None,
                 resource_version: stored["metadata"]["resourceVersion"].as_str().map(Into::into),
-                body: body::read(&sent, verb, kind),
+                body: body::read(&body, verb, kind),
             },
             based_on: based_on.filter(|version| version != "0"),
         }
     }
 
     fn shared(&mut self, name: &str) -> Arc<str> {
-        if let Some(known) = self.names.get(name) {
-            return Arc::clone(known);
+        if let Some(shared_name) = self.names.get(name) {
+            return Arc::clone(shared_name);
         }
-        let kept: Arc<str> = without_tokens(name).into();
-        self.names.insert(name.to_owned(), Arc::clone(&kept));
-        kept
+        let clean_name: Arc<str> = without_tokens(name).into();
+        self.names.insert(name.to_owned(), Arc::clone(&clean_name));
+        clean_name
     }
 
-    /// Writes that were received long before the log's end, and of whose answers it does not tell.
+    /// Writes that were received long before the log's end, and whose answers it does not contain.
     pub(super) fn unanswered(&self, end: Timestamp) -> Option<Gap> {
         let is_overdue = |at: &Timestamp| end.duration_since(*at) > ANSWERED_WITHIN;
         let unanswered = self.received.iter().filter(|(id, _)| !self.seen.contains(*id));
@@ -258,7 +258,7 @@ pub(super) struct Target {
     pub subresource: Option<String>,
     pub namespace: Option<String>,
     pub name: Option<String>,
-    /// That of an object that was sent.
+    /// The version in the request body.
     pub resource_version: Option<String>,
 }
 
@@ -317,7 +317,7 @@ impl Event<'_> {
 
     /// Whether the request, in which this was sent, asked for nothing to be stored. Deletions may say so in their
     /// options.
-    pub fn is_dry_run(&self, sent: &Value) -> bool {
+    pub fn is_dry_run(&self, body: &Value) -> bool {
         let uri = self.request_uri.as_deref().unwrap_or_default();
         let query = uri.split_once('?').map_or("", |(_, query)| query);
         let in_query = query.split('&').any(|pair| pair.starts_with("dryRun="));
@@ -325,7 +325,7 @@ impl Event<'_> {
             .verb
             .as_deref()
             .is_some_and(|verb| verb.starts_with("delete"));
-        let in_options = sent["dryRun"].as_array().is_some_and(|stages| !stages.is_empty());
+        let in_options = body["dryRun"].as_array().is_some_and(|stages| !stages.is_empty());
         in_query || (is_deletion && in_options)
     }
 

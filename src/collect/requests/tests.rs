@@ -10,7 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evidence::{Asked, Digester, Evidence, Gap, Kind, Request, Testbed, Window, read_input};
+use evidence::{Digester, Evidence, Gap, Kind, Request, Requested, Testbed, Window, read_input};
 use flate2::{Compression, write::GzEncoder};
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ fn the_recorded_log_shows_what_its_readme_says() {
     merge_into(&mut evidence, log);
 
     assert!(evidence.gaps.is_empty() && evidence.unreadable.is_empty());
-    assert_eq!(evidence.asked(Kind::Requests), &Asked::Yes);
+    assert_eq!(evidence.requested(Kind::Requests), &Requested::Yes);
     let requests = evidence.requests.as_ref().expect("requests");
     let of = |name: &str| -> Vec<&Request> { requests.events.iter().filter(|r| &*r.name == name).collect() };
     let flaps: Vec<_> = of("basil").into_iter().filter(|r| r.is_status_write()).collect();

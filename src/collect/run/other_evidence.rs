@@ -1,7 +1,7 @@
 //! What a run reads besides profiles and slices: members while it watches, Namespaces before and after, and the rest once
 //! the window is over.
 
-use evidence::{Asked, Kind, api::ObjectKind};
+use evidence::{Kind, Requested, api::ObjectKind};
 use futures::try_join;
 use tokio::{select, sync::watch};
 
@@ -37,9 +37,9 @@ impl Run<'_> {
         let (client, places) = (&self.context.client, self.secret_places());
         let reading = retry(ATTEMPTS, Failure::may_pass, || listed::secrets(client, &places));
         let read = self.patience.within(self.patience.list, reading).await;
-        if let Some(Ok(found)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
-            self.evidence.secrets = found.objects;
-            self.evidence.unreadable.extend(found.unreadable);
+        if let Some(Ok(secrets)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
+            self.evidence.secrets = secrets.objects;
+            self.evidence.unreadable.extend(secrets.unreadable);
         }
     }
 
@@ -68,7 +68,7 @@ impl Run<'_> {
             });
             let read = self.patience.within(self.patience.list / 2, reading).await;
             match self.finished(Kind::UnlabelledSecrets, &self.plan.secrets, read) {
-                Some(Ok(found)) => self.evidence.unlabelled_secrets.extend(found),
+                Some(Ok(secrets)) => self.evidence.unlabelled_secrets.extend(secrets),
                 Some(Err(_)) => {}
                 None => return,
             }
@@ -122,8 +122,8 @@ impl Run<'_> {
         match &read {
             Ok(Ok(_)) => {}
             Ok(Err(failure)) => self.gap(kind, failure.to_string()),
-            Err(Unfinished::Stopped) if *wish != Wish::Asked => {
-                self.asked(kind, Asked::No(Unfinished::Stopped.to_string().into()));
+            Err(Unfinished::Stopped) if *wish != Wish::Requested => {
+                self.set_requested(kind, Requested::No(Unfinished::Stopped.to_string().into()));
             }
             Err(unfinished) => self.gap(kind, unfinished.to_string()),
         }
@@ -154,7 +154,7 @@ impl Run<'_> {
     pub(super) async fn profiles_and_members(&mut self, asking: &mut MemberPoll) -> Result<(), CollectError> {
         let (stop, progress) = (self.context.stop.clone(), self.context.progress);
         let (over, is_over) = watch::channel(false);
-        let asked = async {
+        let polling = async {
             select! {
                 biased;
                 () = stop.cancelled() => {}
@@ -170,7 +170,7 @@ impl Run<'_> {
             over.send_replace(true);
             outcome
         };
-        try_join!(asked, observed).map(|_| ())
+        try_join!(polling, observed).map(|_| ())
     }
 
     async fn profiles_and_namespaces(&mut self) -> Result<(), CollectError> {
@@ -178,11 +178,11 @@ impl Run<'_> {
             return Box::pin(self.profiles()).await;
         }
         // Listed before and after: if the hub disappears, the first list counts.
-        let known = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
+        let has_namespaces = !self.plan.observe.is_zero() && self.namespaces().await.is_ok();
         Box::pin(self.profiles()).await?;
         // In a run that is cut short, the first list is enough.
         if let Err(reason) = self.namespaces().await
-            && !(known && self.stopped())
+            && !(has_namespaces && self.stopped())
         {
             self.gap(Kind::Namespaces, reason);
         }
@@ -196,13 +196,13 @@ impl Run<'_> {
             listed::namespaces(client, &self.context.permissions, scope)
         });
         let read = self.patience.within(self.patience.list / 3, listing).await;
-        let listed = read.map_err(|unfinished| unfinished.to_string())?;
-        let found = listed.map_err(|failure| failure.to_string())?;
-        self.evidence.namespaces = found.objects;
+        let result = read.map_err(|unfinished| unfinished.to_string())?;
+        let listed = result.map_err(|failure| failure.to_string())?;
+        self.evidence.namespaces = listed.objects;
         // Of two looks, the last one counts.
         let unreadable = &mut self.evidence.unreadable;
         unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
-        unreadable.extend(found.unreadable);
+        unreadable.extend(listed.unreadable);
         Ok(())
     }
 }

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use evidence::{
-    Asked, Claim, FORMAT, Header, Kind, Reason, Scope,
+    Claim, FORMAT, Header, Kind, Reason, Requested, Scope,
     api::{Edition, Role},
 };
 
@@ -89,12 +89,12 @@ impl Plan {
         testbed.is_some_and(|testbed| testbed.claims.reads_placements())
     }
 
-    /// The edition by which decisions are read, if they are judged, or staged for a consumer.
+    /// The edition by which decisions are read, if they are judged, or published for a consumer.
     pub(super) fn placements(&self) -> Option<Edition> {
-        let staged = self
+        let published = self
             .stages_placements()
             .then(|| Role::Scheduler.default_edition());
-        self.claim.edition_of(Role::Scheduler).or(staged)
+        self.claim.edition_of(Role::Scheduler).or(published)
     }
 }
 
@@ -104,10 +104,10 @@ pub(super) fn header(plan: &Plan, target: &Target) -> Header {
     let mut claim = plan.claim.clone();
     // What the hub does not serve is not judged, unless nothing else is.
     claim.also = claim.also.filter(|_| has_placements);
-    let mut asked = plan.asked();
+    let mut requested = plan.requested();
     if !has_placements {
-        asked.remove(&Kind::PlacementDecisions);
-        asked.remove(&Kind::PlacementTimeline);
+        requested.remove(&Kind::PlacementDecisions);
+        requested.remove(&Kind::PlacementTimeline);
     }
     Header {
         format: FORMAT.to_owned(),
@@ -116,23 +116,23 @@ pub(super) fn header(plan: &Plan, target: &Target) -> Header {
         hub: target.hub.clone(),
         scope: plan.scope.clone(),
         clock_skew_ms: target.skew.millis(),
-        asked,
+        requested,
         ..Header::default()
     }
 }
 
 impl Plan {
     /// Which kinds of evidence a run asks for, if that does not depend on its permissions.
-    pub fn asked(&self) -> BTreeMap<Kind, Asked> {
-        let yes_if = |given: bool, reason: Reason| if given { Asked::Yes } else { Asked::No(reason) };
+    pub fn requested(&self) -> BTreeMap<Kind, Requested> {
+        let yes_if = |on: bool, reason: Reason| if on { Requested::Yes } else { Requested::No(reason) };
         let watches = !self.observe.is_zero();
         let timeline = yes_if(watches, ONE_LOOK);
         let driver = match &self.driver {
             Some(_) => yes_if(watches, NO_WATCH),
-            None => Asked::No(NO_DRIVER),
+            None => Requested::No(NO_DRIVER),
         };
-        let mut asked = BTreeMap::from([
-            (Kind::Inventory, Asked::Yes),
+        let mut requested = BTreeMap::from([
+            (Kind::Inventory, Requested::Yes),
             (Kind::Timeline, timeline.clone()),
             (Kind::Requests, yes_if(!self.audit_logs.is_empty(), NO_AUDIT_LOG)),
             (Kind::Members, yes_if(self.members.are_asked(), NO_MEMBERS)),
@@ -148,16 +148,16 @@ impl Plan {
                 Kind::PluginCalls,
                 Kind::Mentions,
             ] {
-                asked.insert(kind, yes_if(testbed.is_some(), NO_STAGE));
+                requested.insert(kind, yes_if(testbed.is_some(), NO_STAGE));
             }
             let reads = testbed.is_some_and(|testbed| !testbed.outputs.is_empty());
-            asked.insert(Kind::Outputs, yes_if(reads, NO_OUTPUTS));
+            requested.insert(Kind::Outputs, yes_if(reads, NO_OUTPUTS));
             needs_placements |= self.stages_placements();
         }
         if needs_placements {
-            asked.insert(Kind::PlacementDecisions, Asked::Yes);
-            asked.insert(Kind::PlacementTimeline, timeline);
+            requested.insert(Kind::PlacementDecisions, Requested::Yes);
+            requested.insert(Kind::PlacementTimeline, timeline);
         }
-        asked
+        requested
     }
 }

@@ -148,22 +148,22 @@ impl Run<'_> {
 
     /// Waits until nothing is open, for as long as the plan says, or until the caller ends the run.
     async fn until_settled(&mut self, seen: &Seen) {
-        let mut asked = Instant::now();
-        let (mut known, mut pause) = (seen.new_versions(), Duration::ZERO);
-        let mut left = seen.settled(seen.window_end, &seen.awaited).awaited();
+        let mut since = Instant::now();
+        let (mut count, mut pause) = (seen.new_versions(), Duration::ZERO);
+        let mut text = seen.settled(seen.window_end, &seen.awaited).awaited();
         while !self.stopped() {
             let now = self.context.clock.now();
             let elapsed = Duration::try_from(now.duration_since(seen.window_end)).unwrap_or_default();
-            self.context.progress.settling(elapsed, self.plan.settle, &left);
-            let is_due = asked.elapsed() >= ASK_AGAIN || seen.new_versions() != known;
-            if is_due && asked.elapsed() >= pause {
-                (asked, known) = (Instant::now(), seen.new_versions());
+            self.context.progress.settling(elapsed, self.plan.settle, &text);
+            let is_due = since.elapsed() >= ASK_AGAIN || seen.new_versions() != count;
+            if is_due && since.elapsed() >= pause {
+                (since, count) = (Instant::now(), seen.new_versions());
                 self.add_later(seen, seen.settled(now, &seen.awaited));
                 let open = self.context.progress.open(&self.evidence);
-                left = seen.settled(now, &open).awaited();
-                pause = asked.elapsed() * SHARE;
+                text = seen.settled(now, &open).awaited();
+                pause = since.elapsed() * SHARE;
             }
-            if left.is_empty() || elapsed >= self.plan.settle {
+            if text.is_empty() || elapsed >= self.plan.settle {
                 break;
             }
             self.context.pause(TICK).await;

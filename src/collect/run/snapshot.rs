@@ -1,7 +1,7 @@
 //! Copies of the evidence of a run that goes on, with a gap for all that they lack.
 
 use evidence::{
-    Asked, Driver, Evidence, Gap, Kind, Window,
+    Driver, Evidence, Gap, Kind, Requested, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision},
     runs::of_other_runs,
 };
@@ -59,7 +59,7 @@ impl Run<'_> {
             until: self.context.clock.now(),
         };
         let end = later(window.from, self.plan.observe).max(window.until);
-        let (profiles, heard) = {
+        let (profiles, last) = {
             let record = watched.profiles.lock();
             (record.copy(), record.known_until().unwrap_or(window.until))
         };
@@ -67,19 +67,19 @@ impl Run<'_> {
         let mut of_runs = of_other_runs(&profiles.histories, None);
         of_runs.extend(self.context.touched.of(ObjectKind::ClusterProfile));
         evidence.header.other_runs = of_runs;
-        let touched_slices = self.context.touched.of(ObjectKind::PlacementDecision);
-        evidence.driver = (!touched_slices.is_empty()).then(|| Driver {
-            touched_slices,
+        let written_slices = self.context.touched.of(ObjectKind::PlacementDecision);
+        evidence.driver = (!written_slices.is_empty()).then(|| Driver {
+            written_slices,
             ..Driver::default()
         });
-        // What a watch has not heard of by now is unknown: its connection may be dead.
-        evidence.gaps.push(gap::<ClusterProfile>(heard, end, NOT_WATCHED));
+        // Later changes are unknown: the connection of a watch may be dead.
+        evidence.gaps.push(gap::<ClusterProfile>(last, end, NOT_WATCHED));
         let slices = self.context.target.has_placements().then(|| {
             let record = watched.slices.lock();
-            let heard = record.known_until().unwrap_or(window.until);
+            let last = record.known_until().unwrap_or(window.until);
             evidence
                 .gaps
-                .push(gap::<PlacementDecision>(heard, end, NOT_WATCHED));
+                .push(gap::<PlacementDecision>(last, end, NOT_WATCHED));
             (record.copy(), watched.unlisted_slices.as_deref())
         });
         add_watched(&mut evidence, profiles, slices, window);
@@ -90,9 +90,9 @@ impl Run<'_> {
     pub(super) fn first_list(&self, watched: &Watched) -> Evidence {
         let mut evidence = self.copy(watched);
         evidence.header.cut_short = None;
-        for (kind, asked) in &mut evidence.header.asked {
+        for (kind, requested) in &mut evidence.header.requested {
             if !LISTED.contains(kind) {
-                *asked = Asked::No(ONE_LOOK);
+                *requested = Requested::No(ONE_LOOK);
             }
         }
         evidence.gaps.retain(|gap| LISTED.contains(&gap.kind));
@@ -113,7 +113,7 @@ impl Run<'_> {
         evidence.header.permissions = self.context.permissions.clone().into_inner();
         let secrets = self.plan.secrets.asked_explicitly(NOT_READ.into());
         let probe = self.plan.probe.asked_explicitly(NOT_READ.into());
-        evidence.header.asked.extend([
+        evidence.header.requested.extend([
             (Kind::Secrets, secrets.clone()),
             (Kind::UnlabelledSecrets, secrets),
             (Kind::Probe, probe),
@@ -126,7 +126,7 @@ impl Run<'_> {
 /// Notes that these kinds, as far as they were requested, are not there.
 fn lack(evidence: &mut Evidence, kinds: &[Kind]) {
     for &kind in kinds {
-        if *evidence.asked(kind) == Asked::Yes {
+        if *evidence.requested(kind) == Requested::Yes {
             evidence.gaps.push(Gap::of(kind, NOT_READ));
         }
     }

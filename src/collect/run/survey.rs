@@ -103,11 +103,11 @@ impl Run<'_> {
             self.check_scope(&listed, None)?;
         }
         let recorded = listed.record.lock().take();
-        self.asked(Kind::Writers, asked_for_writers(&recorded.histories));
+        self.set_requested(Kind::Writers, asked_for_writers(&recorded.histories));
         let all = recorded.histories.len();
-        let mut judged = recorded.histories;
-        judged.retain(|history| scope.holds(history.last()) && !is_of_a_run(history.last()));
-        self.evidence.profiles = judged;
+        let mut histories = recorded.histories;
+        histories.retain(|history| scope.holds(history.last()) && !is_of_a_run(history.last()));
+        self.evidence.profiles = histories;
         Ok(Listed {
             left_out: all - self.evidence.profiles.len(),
             unreadable: recorded.unreadable.len(),

@@ -3,9 +3,9 @@
 use std::{fmt::Display, future::pending, time::Duration};
 
 use evidence::{
-    Asked, Driver, Evidence, Kind, Scope, Settled, Tracked, Window,
+    Driver, Evidence, Kind, Requested, Scope, Settled, Tracked, Window,
     api::{ClusterProfile, ObjectKind, PlacementDecision, Role},
-    runs::{left_out, of_other_runs},
+    runs::{of_other_runs, other_runs_note},
 };
 use futures::{
     StreamExt as _, TryStreamExt as _,
@@ -112,9 +112,9 @@ impl<T: Tracked> Watches<T> {
     /// Notes that no list has confirmed the watches after the window.
     pub fn doubt_later(&self, now: Timestamp) {
         let reason = "no list confirmed what the watch saw after the window";
-        let known = self.watches.iter().map(Watch::known_until).min();
-        let lost = known.map(|known| gap::<T>(known, now, reason));
-        self.record.lock().gaps.extend(lost);
+        let known_until = self.watches.iter().map(Watch::known_until).min();
+        let missed = known_until.map(|known_until| gap::<T>(known_until, now, reason));
+        self.record.lock().gaps.extend(missed);
     }
 
     /// Ends the watches: later changes do not count.
@@ -180,8 +180,8 @@ impl Run<'_> {
         let window = Window { from, until };
         let recorded = record.lock().take();
         self.evidence.header.other_runs = of_other_runs(&recorded.histories, self.plan.run_id());
-        if let Some(others) = left_out(&self.evidence.header.other_runs) {
-            self.context.progress.warn(&others);
+        if let Some(note) = other_runs_note(&self.evidence.header.other_runs) {
+            self.context.progress.warn(&note);
         }
         let slices = &watches.slices;
         let has_slices = self.context.target.has_placements();
@@ -238,15 +238,15 @@ impl Run<'_> {
             Role::Consumer => false,
         };
         let is_served = |role: &Role| *role != Role::Scheduler || self.context.target.has_placements();
-        let judged: Vec<Role> = self.plan.claim.roles().filter(is_served).collect();
-        for role in &judged {
+        let roles: Vec<Role> = self.plan.claim.roles().filter(is_served).collect();
+        for role in &roles {
             if scope.publisher(*role).is_some() && lacks(*role, scope) {
                 return Err(CollectError::nothing_in_scope(*role, scope));
             }
         }
         let is_empty = || profiles.record.lock().is_empty() && scope.namespaces.is_empty();
         let expects_profiles = self.plan.claim.expected_profiles.is_some();
-        if judged == [Role::Manager] && !expects_profiles && is_empty() {
+        if roles == [Role::Manager] && !expects_profiles && is_empty() {
             return Err(CollectError::NoProfiles);
         }
         let within = |namespaces: Vec<String>| Scope {
@@ -256,9 +256,9 @@ impl Run<'_> {
         let mut empty = scope.namespaces.clone();
         empty.retain(|namespace| {
             let namespace = within(vec![namespace.clone()]);
-            judged.iter().all(|role| lacks(*role, &namespace))
+            roles.iter().all(|role| lacks(*role, &namespace))
         });
-        match judged.first() {
+        match roles.first() {
             Some(role) if !empty.is_empty() => Err(CollectError::nothing_in_scope(*role, &within(empty))),
             _ => Ok(()),
         }
@@ -272,7 +272,7 @@ impl Run<'_> {
     /// Notes what the driver did, and a gap if that was not all.
     fn driven(&mut self, driven: Option<(Driver, bool)>) {
         let whole = driven.as_ref().is_some_and(|(_, whole)| *whole);
-        if *self.evidence.asked(Kind::Driver) == Asked::Yes && !whole {
+        if *self.evidence.requested(Kind::Driver) == Requested::Yes && !whole {
             let reason = "the run was stopped before the implementation had done all that it was to do";
             self.gap(Kind::Driver, reason.to_owned());
         }
@@ -298,8 +298,8 @@ impl Run<'_> {
 
     /// The hub has not finished its list of profiles, so that they were not watched.
     fn unlisted(&mut self, why: &str, window: Window) {
-        let seen = self.evidence.profiles.len();
-        let reason = format!("not all profiles were listed, but only {seen}: {why}");
+        let count = self.evidence.profiles.len();
+        let reason = format!("not all profiles were listed, but only {count}: {why}");
         self.gap(Kind::Inventory, reason);
         if self.plan.observe.is_zero() {
             return;
@@ -308,11 +308,11 @@ impl Run<'_> {
         self.lose_timelines(window, reason);
     }
 
-    fn lose_timelines(&mut self, lost: Window, reason: String) {
+    fn lose_timelines(&mut self, span: Window, reason: String) {
         if self.context.target.has_placements() {
-            self.gap_within(Kind::PlacementTimeline, lost, reason.clone());
+            self.gap_within(Kind::PlacementTimeline, span, reason.clone());
         }
-        self.gap_within(Kind::Timeline, lost, reason);
+        self.gap_within(Kind::Timeline, span, reason);
     }
 
     fn cut_short(&mut self, from: Timestamp, until: Timestamp, listed: bool) {
@@ -322,18 +322,18 @@ impl Run<'_> {
                 "the run was stopped before all profiles were listed".to_owned(),
             );
         }
-        let (seen, observe) = (until.duration_since(from), self.plan.observe);
+        let (elapsed, observe) = (until.duration_since(from), self.plan.observe);
         // A driver may go on after the time was over.
-        if Duration::try_from(seen).is_ok_and(|seen| seen.as_secs() >= observe.as_secs()) {
+        if Duration::try_from(elapsed).is_ok_and(|elapsed| elapsed.as_secs() >= observe.as_secs()) {
             return;
         }
-        let (seen, planned) = (seen.as_secs(), observe.as_secs());
-        let reason = format!("the run was cut short after {seen} s of {planned} s");
-        let lost = Window {
+        let (elapsed, planned) = (elapsed.as_secs(), observe.as_secs());
+        let reason = format!("the run was cut short after {elapsed} s of {planned} s");
+        let missed = Window {
             from: until,
             until: later(from, observe).max(until),
         };
-        self.lose_timelines(lost, reason);
+        self.lose_timelines(missed, reason);
     }
 
     async fn run_testbed(&self) -> Option<Evidence> {

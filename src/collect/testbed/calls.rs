@@ -146,8 +146,8 @@ impl Calls {
         let at = self.clock.now();
         let mut state = self.state.lock();
         let (credential, is_expired) = state.credentials.identify(token, at);
-        let own = &connection.begin.member;
-        let is_own = matches!(&credential, MemberCredential::Of { member, .. } if member == own);
+        let called_member = &connection.begin.member;
+        let is_own = matches!(&credential, MemberCredential::Of { member, .. } if member == called_member);
         let code = if is_own && !is_expired { 200 } else { 401 };
         let what = CallEvent::Request {
             method: method.to_owned(),

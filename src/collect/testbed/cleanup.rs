@@ -95,12 +95,12 @@ impl Player<'_> {
     /// Lists the profiles of the run, and voids the expectations on those that another client has changed.
     pub(super) async fn check_profiles(&mut self) {
         self.are_terminating().await;
-        let listed = match self.list_profiles().await {
-            Ok(listed) => listed,
+        let profiles = match self.list_profiles().await {
+            Ok(profiles) => profiles,
             Err(failure) => return self.warn(&format!("cannot list the {KIND}s of the run: {failure}")),
         };
         let is_as_stored = |profile: &PublishedProfile| {
-            let mut current = listed.iter();
+            let mut current = profiles.iter();
             current.any(|item| {
                 item["metadata"]["uid"] == *profile.object().uid && is_unchanged(item, &profile.stored)
             })
@@ -122,8 +122,8 @@ impl Player<'_> {
         let is_stopped = || self.context.is_stopped();
         let deleting = self.writes.delete_created(&namespaces, patience, is_stopped);
         let (deleted, outcome) = deleting.await;
-        let held = deleted.iter().filter(|object| !object.finalizers.is_empty());
-        held.for_each(|object| self.warn(&object.to_string()));
+        let remaining = deleted.iter().filter(|object| !object.finalizers.is_empty());
+        remaining.for_each(|object| self.warn(&object.to_string()));
         match outcome {
             Ok(()) => self.plan.journal.undone(&self.undo_entry()),
             Err(failure) => {

@@ -18,12 +18,12 @@ use super::{player::Player, publish::PublishedProfile, scenarios::DecisionId};
 
 impl Player<'_> {
     fn decision(&self, id: DecisionId) -> Option<(String, String)> {
-        let own = self.plan.claims.decision.clone();
-        let own = own.unwrap_or_else(|| format!("conformance-{}", self.plan.run));
+        let name = self.plan.claims.decision.clone();
+        let name = name.unwrap_or_else(|| format!("conformance-{}", self.plan.run));
         Some(match id {
-            DecisionId::Own => (self.namespace(), own),
-            DecisionId::OtherDecision => (self.namespace(), format!("{own}-2")),
-            DecisionId::OtherNamespace => (self.plan.unselected.clone()?, own),
+            DecisionId::Own => (self.namespace(), name),
+            DecisionId::OtherDecision => (self.namespace(), format!("{name}-2")),
+            DecisionId::OtherNamespace => (self.plan.unselected.clone()?, name),
         })
     }
 
@@ -99,7 +99,7 @@ impl Player<'_> {
             .collect();
         let before = self.decided_profiles();
         let sent = self.context.now();
-        let written = match self.slices.get(&key) {
+        let result = match self.slices.get(&key) {
             Some(slice) => self.writes.decide(&ObjectRef::from(slice), &decisions).await,
             None => {
                 let labels = [
@@ -112,7 +112,7 @@ impl Player<'_> {
                 self.writes.create_slice(&key, labels.into(), &decisions).await
             }
         };
-        let stored = match written {
+        let stored = match result {
             Ok(stored) => stored,
             Err(failure) => {
                 self.warn(&format!(
@@ -139,9 +139,9 @@ impl Player<'_> {
         let is_own = |slice: &&PlacementDecision| {
             *slice.metadata.namespace == *namespace && slice.label(LABEL_DECISION_KEY) == Some(&decision)
         };
-        let own = self.slices.values().filter(is_own);
-        let own: Vec<ObjectRef> = own.map(ObjectRef::from).collect();
-        for object in own {
+        let objects = self.slices.values().filter(is_own);
+        let objects: Vec<ObjectRef> = objects.map(ObjectRef::from).collect();
+        for object in objects {
             let before = self.decided_profiles();
             let sent = self.context.now();
             if self.delete_object(&object).await {

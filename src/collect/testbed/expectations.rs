@@ -62,9 +62,9 @@ impl Player<'_> {
         if row.expect == (Expect::StopsCalling {}) && profile.deletion == Deletion::Terminating {
             return Some(HELD.to_owned());
         }
-        let other = self.profiles.get(row.created_with.as_ref()?)?;
-        (profile.created_at() != other.created_at())
-            .then(|| format!("{} was created in another second", other.object().name))
+        let companion = self.profiles.get(row.created_with.as_ref()?)?;
+        (profile.created_at() != companion.created_at())
+            .then(|| format!("{} was created in another second", companion.object().name))
     }
 
     /// When the consumer was started again after a successful stop.
@@ -96,11 +96,11 @@ impl Player<'_> {
     /// Ends the periods of profiles with the same identity: one of them is deleted.
     pub(super) fn close_rivals(&mut self, key: &str) {
         let identity = |profile: &PublishedProfile| profile.template.identity.clone();
-        let Some(own) = self.profiles.get(key).and_then(identity) else {
+        let Some(identity_of_profile) = self.profiles.get(key).and_then(identity) else {
             return;
         };
         let now = self.context.now();
-        for rival in self.keys_of(|profile| identity(profile).as_ref() == Some(&own)) {
+        for rival in self.keys_of(|profile| identity(profile).as_ref() == Some(&identity_of_profile)) {
             self.close_expectations(&rival, now);
         }
     }

@@ -67,7 +67,7 @@ struct Search {
 /// Reads events, objects, and the log. Also returns why something could not be read.
 pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<String>) {
     let mut search = Search::new(player.name(""), Arc::clone(&player.plan.calls));
-    let mut missing = None;
+    let mut unread = None;
     for namespace in player.plan.namespaces() {
         let objects = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", segment(&namespace));
         let target = &player.context.target;
@@ -82,7 +82,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Stri
             let each = |json: &[u8]| search.object(kind, json);
             if let Err(failure) = list(&player.context.client, &path, each).await {
                 let reason = format!("the {kind}s of {namespace} could not be read: {failure}");
-                missing.get_or_insert(reason);
+                unread.get_or_insert(reason);
             }
         }
     }
@@ -101,13 +101,13 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Stri
             .await
             .unwrap_or_else(|error| resume_unwind(error.into_panic()));
         if let Err(error) = read {
-            missing.get_or_insert(format!("the consumer's log could not be read: {error}"));
+            unread.get_or_insert(format!("the consumer's log could not be read: {error}"));
         }
     }
     if search.known.len() > MOST_MENTIONS {
-        missing.get_or_insert(format!("only {MOST_MENTIONS} mentions by the consumer were kept"));
+        unread.get_or_insert(format!("only {MOST_MENTIONS} mentions by the consumer were kept"));
     }
-    (search.mentions, missing)
+    (search.mentions, unread)
 }
 
 impl Search {
@@ -161,12 +161,12 @@ impl Search {
             credentials,
         };
         // A consumer repeats many lines.
-        let mut known = mention.clone();
-        if let MentionLocation::Line { number } = &mut known.place {
+        let mut first = mention.clone();
+        if let MentionLocation::Line { number } = &mut first.place {
             *number = 0;
         }
-        if self.known.insert(known) && self.mentions.found.len() < MOST_MENTIONS {
-            self.mentions.found.push(mention);
+        if self.known.insert(first) && self.mentions.items.len() < MOST_MENTIONS {
+            self.mentions.items.push(mention);
         }
     }
 
@@ -248,7 +248,7 @@ mod tests {
             (2, names(["conformance-r-a", "conformance-r-b"])),
             (4, names(["conformance-r-a"])),
         ];
-        let found = search.mentions.found.into_iter().map(|mention| {
+        let found = search.mentions.items.into_iter().map(|mention| {
             let MentionLocation::Line { number } = mention.place else {
                 panic!("a line")
             };
@@ -274,7 +274,7 @@ mod tests {
         let object =
             format!(r#"{{"metadata":{{"name":"line","namespace":"n"}},"data":{{"a":"x\n{token}"}}}}"#);
         search.object("ConfigMap", object.as_bytes());
-        let found = &search.mentions.found;
+        let found = &search.mentions.items;
         assert_eq!(found.len(), 4);
         assert!(found.iter().all(|mention| mention.names.is_empty()));
         assert!(
@@ -295,7 +295,7 @@ mod tests {
         };
         search.object("Event", event("Normal").as_bytes());
         search.object("Event", event("Warning").as_bytes());
-        let warns = search.mentions.found.iter().map(|mention| match &mention.place {
+        let warns = search.mentions.items.iter().map(|mention| match &mention.place {
             MentionLocation::Event { warning, .. } => *warning,
             other => panic!("{other:?}"),
         });

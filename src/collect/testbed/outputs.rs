@@ -130,8 +130,8 @@ impl Player<'_> {
         let snapshot = self.snapshot().await;
         let addresses = self.plan.calls.addresses();
         let is_named = snapshot.outputs.iter().any(|output| {
-            let mut own = addresses.iter().filter(|address| address.member == member);
-            output.members.contains(member) || own.any(|address| output.servers.contains(&address.url))
+            let mut urls = addresses.iter().filter(|address| address.member == member);
+            output.members.contains(member) || urls.any(|address| output.servers.contains(&address.url))
         });
         is_named.then_some(snapshot.at)
     }
@@ -167,8 +167,8 @@ impl Player<'_> {
 
 async fn items(hub: &TimedClient, path: &str) -> Result<Vec<Value>, String> {
     let add = |items: &mut Vec<Value>, json: &[u8]| items.extend(serde_json::from_slice::<Value>(json));
-    let listed = fold_list(hub, path, add).await;
-    listed.map_err(|failure| failure.to_string())
+    let result = fold_list(hub, path, add).await;
+    result.map_err(|failure| failure.to_string())
 }
 
 /// Reads the cluster Secrets of Argo CD in a namespace. Their `config` has the credential: it is not read.

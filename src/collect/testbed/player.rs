@@ -184,9 +184,9 @@ impl<'a> Player<'a> {
         if let Some(called_at) = called_at {
             let settle = self.settle();
             let end = later(called_at, settle * times.min(1)).max(later(from, settle * times));
-            let left = end.duration_since(self.context.now());
-            let left = Duration::try_from(left).unwrap_or_default();
-            self.context.pause(left).await;
+            let remaining = end.duration_since(self.context.now());
+            let remaining = Duration::try_from(remaining).unwrap_or_default();
+            self.context.pause(remaining).await;
         }
         self.read_outputs().await;
         let until = self.context.now();

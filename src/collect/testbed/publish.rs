@@ -147,8 +147,8 @@ impl PublishedProfile {
         for (field, value) in &entry.cluster {
             cluster[field] = value.clone();
         }
-        let own = json!({"member": address.member, "round": self.config});
-        let mut extensions = BTreeMap::from([(EXTENSION_EXEC, own)]);
+        let config = json!({"member": address.member, "round": self.config});
+        let mut extensions = BTreeMap::from([(EXTENSION_EXEC, config)]);
         for (name, content) in &entry.extensions {
             let content = content.to_string().replace("$MEMBER", &address.member);
             let content = serde_json::from_str(&content).expect("names of members need no escape");
@@ -348,7 +348,7 @@ impl Player<'_> {
             member: self.name(key),
             ..NewAddress::default()
         };
-        let shared = entry.shares.as_ref().and_then(|other| self.profiles.get(other));
+        let shared = entry.shares.as_ref().and_then(|name| self.profiles.get(name));
         let new = NewAddress {
             server_name: entry.server_name.clone(),
             shared_url: shared.and_then(|profile| profile.url(Letter::A)),

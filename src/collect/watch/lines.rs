@@ -21,7 +21,7 @@ const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 pub(crate) struct Lines {
     body: AnswerBody,
     /// The credentials that no line may show.
-    own: OwnCredentials,
+    secrets: OwnCredentials,
     redaction: Redaction,
     buffer: BytesMut,
     /// How much of the buffer is known to have no line end.
@@ -48,10 +48,10 @@ pub(crate) enum Event<'a> {
 
 impl Lines {
     /// Reads the events of that answer, without the runner's own credentials.
-    pub fn new(response: Response<AnswerBody>, own: OwnCredentials) -> Self {
+    pub fn new(response: Response<AnswerBody>, secrets: OwnCredentials) -> Self {
         Self {
-            redaction: own.redaction(),
-            own,
+            redaction: secrets.redaction(),
+            secrets,
             body: response.into_body(),
             buffer: BytesMut::new(),
             searched: 0,
@@ -80,7 +80,7 @@ impl Lines {
                 }
                 let redacted = if is_failure(&line) {
                     // The token may have been renewed since the watch began.
-                    Cow::Owned(self.own.redaction().redact_message(&line).into_bytes())
+                    Cow::Owned(self.secrets.redaction().redact_message(&line).into_bytes())
                 } else {
                     self.redaction.redact(&line)
                 };

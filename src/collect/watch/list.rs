@@ -95,9 +95,9 @@ pub(crate) async fn fold_list<A: Default>(
     path: &str,
     mut each: impl FnMut(&mut A, &[u8]),
 ) -> Result<A, Failure> {
-    let mut found = A::default();
-    list(client, path, |json| each(&mut found, json)).await?;
-    Ok(found)
+    let mut sum = A::default();
+    list(client, path, |json| each(&mut sum, json)).await?;
+    Ok(sum)
 }
 
 /// Lists what is at `path` by requests with these headers.
@@ -166,7 +166,7 @@ async fn page(
     // Bytes that are not UTF-8 spoil the object that they are in, not the list.
     let text = masked(&body);
     let page = Page::read(&text).ok_or_else(|| Failure::broken("the answer cannot be read as a list"))?;
-    let redaction = client.own.redaction();
+    let redaction = client.secrets.redaction();
     for item in &page.items {
         consume_budget().await;
         if item.get().len() > LARGEST_OBJECT {
@@ -199,18 +199,18 @@ async fn whole(client: &TimedClient, request: Request<Body>, bytes: &mut u64) ->
     Ok(whole)
 }
 
-/// Checks that the hub at `path` still has the history in which it has given out `known`.
-pub(super) async fn check_history(client: &TimedClient, path: &str, known: &str) -> Result<(), Failure> {
+/// Checks that the hub at `path` still has the history in which it has given out `earlier`.
+pub(super) async fn check_history(client: &TimedClient, path: &str, earlier: &str) -> Result<(), Failure> {
     let asking = retry(ATTEMPTS, Failure::may_pass, || list_head(client, path));
     let (newest, _) = within(client.request_timeout, "no answer came", asking).await?;
-    check_newer(known, &newest.resource_version)
+    check_newer(earlier, &newest.resource_version)
 }
 
 /// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are no numbers cannot be
 /// compared.
-pub(super) fn check_newer(known: &str, newest: &str) -> Result<(), Failure> {
-    match (known.parse::<u64>(), newest.parse::<u64>()) {
-        (Ok(known), Ok(newest)) if newest < known => Err(Failure::restored(known, newest)),
+pub(super) fn check_newer(earlier: &str, newest: &str) -> Result<(), Failure> {
+    match (earlier.parse::<u64>(), newest.parse::<u64>()) {
+        (Ok(earlier), Ok(newest)) if newest < earlier => Err(Failure::restored(earlier, newest)),
         _ => Ok(()),
     }
 }
@@ -250,9 +250,9 @@ mod tests {
 
     /// A hub whose pages, of a hundred items each, do not end.
     fn endless() -> TimedClient {
-        let service = tower::service_fn(|asked: Request<Body>| {
+        let service = tower::service_fn(|request: Request<Body>| {
             let items: Vec<_> = (0..100).map(|number| json!({"n": number})).collect();
-            let token = asked.uri().query().map_or(1, str::len) + 1;
+            let token = request.uri().query().map_or(1, str::len) + 1;
             let page =
                 json!({"metadata": {"continue": "x".repeat(token), "resourceVersion": "1"}, "items": items});
             async move { Ok::<_, Infallible>(Response::new(Body::from(page.to_string().into_bytes()))) }

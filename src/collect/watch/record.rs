@@ -32,7 +32,7 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     pub new_versions: u64,
     alive: usize,
     /// Until when each watch knows every change.
-    heard: Vec<Timestamp>,
+    until: Vec<Timestamp>,
 }
 
 struct Place {
@@ -168,12 +168,12 @@ impl<T: Tracked> Record<T> {
 
     /// Whether the record has that version. An unreadable object is not part of it, and is reported as unreadable.
     pub fn has_version(&self, object: &ObjectRef) -> bool {
-        let is_it =
+        let is_version =
             |version: &Version<T>| version.object.metadata().resource_version == object.resource_version;
         self.unreadable.contains_key(&whole_key(object))
             || self
                 .history(&self.key_of(object))
-                .is_some_and(|history| history.versions.iter().rev().any(is_it))
+                .is_some_and(|history| history.versions.iter().rev().any(is_version))
     }
 
     /// The keys of profiles that exist by the record, and that a pass has not met.
@@ -234,9 +234,9 @@ impl<T: Tracked> Record<T> {
                 kind: T::KIND.to_owned(),
                 ..unreadable.object
             };
-            let known = self.unreadable.get(&whole_key(&object));
+            let earlier = self.unreadable.get(&whole_key(&object));
             let unreadable = StillUnreadable {
-                since: known.map_or(at, |known| known.since),
+                since: earlier.map_or(at, |earlier| earlier.since),
                 unreadable: Unreadable {
                     object: object.clone(),
                     message: unreadable.message,
@@ -254,12 +254,12 @@ impl<T: Tracked> Record<T> {
             return object.path().into();
         }
         // No hub gives two objects one uid, but if one does, neither may hide the other.
-        let other = self.places.get(&*object.uid).is_some_and(|place| {
+        let is_other_name = self.places.get(&*object.uid).is_some_and(|place| {
             let metadata = &self.histories[place.index].last().metadata();
             !object.name.is_empty()
                 && (&*metadata.name, &*metadata.namespace) != (&*object.name, &*object.namespace)
         });
-        if other {
+        if is_other_name {
             whole_key(object).into()
         } else {
             (*object.uid).into()
@@ -270,8 +270,8 @@ impl<T: Tracked> Record<T> {
     fn key(&self, object: &T) -> Arc<str> {
         let metadata = object.metadata();
         let is_known = |place: &Place| {
-            let known = &self.histories[place.index].last().metadata();
-            (&known.name, &known.namespace) == (&metadata.name, &metadata.namespace)
+            let metadata_of_place = &self.histories[place.index].last().metadata();
+            (&metadata_of_place.name, &metadata_of_place.namespace) == (&metadata.name, &metadata.namespace)
         };
         match self.places.get(&metadata.uid) {
             _ if metadata.uid.is_empty() => self.key_of(&object.object_ref()),
@@ -305,7 +305,7 @@ impl<T: Tracked> Record<T> {
                 from: Some(deleted),
                 until: Some(at),
                 object: Some(object.object_ref()),
-                reason: Reason::known(ReasonId::HubRestored, words),
+                reason: Reason::new(ReasonId::HubRestored, words),
             });
         }
     }

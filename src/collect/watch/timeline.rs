@@ -40,7 +40,7 @@ const QUIET: SignedDuration = SignedDuration::from_secs(75);
 /// How long a hub that ends its watches is not asked again whether it was restored: no restore takes less, and each reopened
 /// watch would cost two requests.
 const CHECKED_AGAIN: Duration = Duration::from_secs(10);
-/// How long a new watch is heard at the end, after a long silence.
+/// How long a new watch is read at the end, after a long silence.
 const LAST_WORD: Duration = Duration::from_secs(2);
 /// Why a watch is interrupted whose hub has ended it in good order.
 const ENDED: &str = "the hub ended the watch";
@@ -79,8 +79,8 @@ pub(crate) struct Watch<T: Tracked = ClusterProfile> {
     /// When it began.
     began: Timestamp,
     /// Until when every change is known.
-    heard: Timestamp,
-    /// When the last change came that may have happened after [`Watch::heard`] and long before.
+    until: Timestamp,
+    /// When the last change came that may have happened after [`Watch::until`] and long before.
     late: Option<Timestamp>,
     /// Why the watch is interrupted now.
     outage: Option<String>,
@@ -89,7 +89,7 @@ pub(crate) struct Watch<T: Tracked = ClusterProfile> {
     /// Why it was interrupted last.
     cause: String,
     reopening: Backoff,
-    /// The same for lists that make up for lost history. The first one is not put off.
+    /// The delays of lists that replace lost history. The first one is not delayed.
     relisting: Backoff,
 }
 
@@ -123,7 +123,7 @@ impl<T: Tracked> Watch<T> {
             is_restored: false,
             restores: 0,
             began: clock.now(),
-            heard: clock.now(),
+            until: clock.now(),
             late: None,
             outage: None,
             is_paused: false,
@@ -174,7 +174,7 @@ impl<T: Tracked> Watch<T> {
 
     /// Until when every change is known.
     pub fn known_until(&self) -> Timestamp {
-        self.heard
+        self.until
     }
 
     /// Notes that the watch is over. An interruption that lasts until now leaves a gap.
@@ -196,8 +196,8 @@ impl<T: Tracked> Watch<T> {
             }
             (None, None) => return,
         };
-        if until.duration_since(self.heard) > BRIEF {
-            self.record.lock().gaps.push(gap::<T>(self.heard, until, reason));
+        if until.duration_since(self.until) > BRIEF {
+            self.record.lock().gaps.push(gap::<T>(self.until, until, reason));
         }
     }
 
@@ -258,9 +258,9 @@ impl<T: Tracked> Watch<T> {
     /// The watch has caught up: every change is known until now. What came late leaves a gap where a rule may notice.
     fn settle(&mut self, now: Timestamp) {
         if let Some(late) = self.late.take()
-            && late.duration_since(self.heard) > BRIEF
+            && late.duration_since(self.until) > BRIEF
         {
-            let gap = gap::<T>(self.heard, late, self.lateness());
+            let gap = gap::<T>(self.until, late, self.lateness());
             self.record.lock().gaps.push(gap);
         }
         self.hear(now);
@@ -273,7 +273,7 @@ impl<T: Tracked> Watch<T> {
 
     /// Every change is known until now.
     fn hear(&mut self, now: Timestamp) {
-        self.heard = now;
+        self.until = now;
         self.record.lock().hear(self.number, now);
     }
 
@@ -293,7 +293,7 @@ impl<T: Tracked> Watch<T> {
             self.checked = Some(Instant::now());
         }
         self.stream = Some(Stream::resumed(
-            Lines::new(response, self.client.own.clone()),
+            Lines::new(response, self.client.secrets.clone()),
             self.clock.now(),
         ));
         self.is_paused = false;
@@ -313,7 +313,7 @@ impl<T: Tracked> Watch<T> {
         let stream = self.stream.as_mut().expect("the line is from it");
         stream.is_empty = false;
         let mut record = self.record.lock();
-        let known = record.new_versions;
+        let count = record.new_versions;
         let (resource_version, is_told) = match event {
             Event::Added(json) => (record.changed(json, Origin::Created, now), false),
             // If the profile is new to the record, its earlier versions were missed.
@@ -321,7 +321,7 @@ impl<T: Tracked> Watch<T> {
             Event::Deleted(json) => (record.deleted(json, now), false),
             Event::Bookmark { resource_version, .. } => (resource_version, true),
         };
-        stream.has_new_versions |= record.new_versions > known;
+        stream.has_new_versions |= record.new_versions > count;
         drop(record);
         stream.is_current |= is_told;
         if stream.has_caught_up(now) {
@@ -357,7 +357,7 @@ impl<T: Tracked> Watch<T> {
             gone
         );
         let reason = missed_reason(reason, gone);
-        self.record.lock().gaps.push(gap::<T>(self.heard, now, reason));
+        self.record.lock().gaps.push(gap::<T>(self.until, now, reason));
         self.hear(now);
     }
 
@@ -385,7 +385,7 @@ impl<T: Tracked> Watch<T> {
             self.path
         );
         let response = self.open(&path).await?;
-        let mut lines = Lines::new(response, self.client.own.clone());
+        let mut lines = Lines::new(response, self.client.secrets.clone());
         let pass = self.begin(origin);
         let mut bytes = 0;
         let early = || Failure::broken("the hub ended the watch before the list was complete");

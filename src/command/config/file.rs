@@ -97,10 +97,10 @@ fn read_setting(run: &Command, folder: &Path, name: &str, value: &Value) -> Resu
 }
 
 fn unknown_key(run: &Command, name: &str) -> String {
-    let known: Vec<String> = keys(run).map(|key| key.name).collect();
-    let known = known.iter().map(String::as_str).chain(ABOUT);
-    let mut unknown = UnknownName::among("key", &camel_case(name), known);
-    name.clone_into(&mut unknown.given);
+    let names: Vec<String> = keys(run).map(|key| key.name).collect();
+    let names = names.iter().map(String::as_str).chain(ABOUT);
+    let mut unknown = UnknownName::among("key", &camel_case(name), names);
+    name.clone_into(&mut unknown.input);
     format!(
         "{unknown} (the keys are the flags of `run` in camelCase, {})",
         ABOUT.join(", ")

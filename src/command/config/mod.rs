@@ -61,9 +61,9 @@ impl ConfigFlags {
 
     /// Prints which settings do not apply to the roles of recorded evidence.
     pub fn note_unused(&self, claim: &Claim) {
-        let judged: Vec<_> = claim.roles().collect();
+        let roles: Vec<_> = claim.roles().collect();
         for (id, name) in &self.set {
-            if let Some(reason) = unused_flag(id, &judged) {
+            if let Some(reason) = unused_flag(id, &roles) {
                 note_ignored(name, &reason);
             }
         }
@@ -82,23 +82,23 @@ pub struct Settings {
 impl Settings {
     /// Reads the command line, the variables and the configuration file of a subcommand. Ends the process if the command
     /// line is invalid.
-    pub fn read(whole: &Command, name: &str, given: &[OsString]) -> Result<Self, Failure> {
-        let own = whole.find_subcommand(name).unwrap_or(whole);
-        let matches = whole.clone().get_matches_from(given);
-        let set = from_command_line(own, flags_of(&matches));
-        let mut set = with_weaker(set, from_variables(own)?, own)?;
+    pub fn read(whole: &Command, name: &str, args: &[OsString]) -> Result<Self, Failure> {
+        let command = whole.find_subcommand(name).unwrap_or(whole);
+        let matches = whole.clone().get_matches_from(args);
+        let set = from_command_line(command, flags_of(&matches));
+        let mut set = with_weaker(set, from_variables(command)?, command)?;
         let mut about = About::default();
         if let Some(config) = set.iter().find(|setting| setting.id == "config") {
             let file = read_file(Path::new(&config.values[0]))?;
             about = file.about;
-            set = with_weaker(set, file.settings, own)?;
+            set = with_weaker(set, file.settings, command)?;
         }
-        let matches = with_defaults(whole, own, &set).get_matches_from(given);
-        if let Some(judged) = judged_roles(flags_of(&matches)) {
-            set = used_by(&judged, set)?;
+        let matches = with_defaults(whole, command, &set).get_matches_from(args);
+        if let Some(roles) = judged_roles(flags_of(&matches)) {
+            set = used_by(&roles, set)?;
         }
         Ok(Self {
-            matches: with_defaults(whole, own, &set).get_matches_from(given),
+            matches: with_defaults(whole, command, &set).get_matches_from(args),
             about,
             set: set
                 .into_iter()
@@ -109,10 +109,10 @@ impl Settings {
 }
 
 /// The settings that a run of these roles uses. Runs of several roles may share variables and a file, but not flags.
-fn used_by(judged: &[Role], set: Vec<Setting>) -> Result<Vec<Setting>, Failure> {
+fn used_by(roles: &[Role], set: Vec<Setting>) -> Result<Vec<Setting>, Failure> {
     let mut used = Vec::new();
     for setting in set {
-        match unused_in_run(&setting.id, judged) {
+        match unused_in_run(&setting.id, roles) {
             None => used.push(setting),
             Some(reason) if setting.name.starts_with("--") => {
                 bail_usage!("{} cannot be used here: {reason}", setting.name)
@@ -184,13 +184,13 @@ impl Setting {
 
     fn is_same_file(&self, other: &Setting) -> bool {
         let file = |setting: &Setting| Path::new(setting.values.first()?).canonicalize().ok();
-        file(self).is_some_and(|own| file(other) == Some(own))
+        file(self).is_some_and(|path| file(other) == Some(path))
     }
 }
 
 /// The settings of the command line.
-fn from_command_line(own: &Command, flags: &ArgMatches) -> Vec<Setting> {
-    let ids = own.get_arguments().map(|arg| (arg, arg.get_id().as_str()));
+fn from_command_line(command: &Command, flags: &ArgMatches) -> Vec<Setting> {
+    let ids = command.get_arguments().map(|arg| (arg, arg.get_id().as_str()));
     let set = ids.filter(|(_, id)| flags.value_source(id) == Some(ValueSource::CommandLine));
     let setting = |(arg, id): (&Arg, &str)| {
         let long = arg.get_long();
@@ -205,9 +205,9 @@ fn from_command_line(own: &Command, flags: &ArgMatches) -> Vec<Setting> {
 }
 
 /// The settings of the environment.
-fn from_variables(own: &Command) -> Result<Vec<Setting>, Failure> {
+fn from_variables(command: &Command) -> Result<Vec<Setting>, Failure> {
     let mut settings = Vec::new();
-    for arg in own.get_arguments() {
+    for arg in command.get_arguments() {
         let id = arg.get_id().as_str();
         let is_setting = id == "config" || !FOR_ONE_CALL.contains(&id);
         let Some(long) = arg.get_long().filter(|_| is_setting) else {
@@ -239,18 +239,18 @@ fn read_file(path: &Path) -> Result<ConfigFile, Failure> {
     })
 }
 
-/// Adds the settings of a weaker source that the command has, and that no stronger setting replaces or excludes.
-fn with_weaker(stronger: Vec<Setting>, weaker: Vec<Setting>, own: &Command) -> Result<Vec<Setting>, Failure> {
+/// Adds the settings of a weaker source that the cmd has, and that no stronger setting replaces or excludes.
+fn with_weaker(stronger: Vec<Setting>, weaker: Vec<Setting>, cmd: &Command) -> Result<Vec<Setting>, Failure> {
     let mut used: Vec<Setting> = Vec::new();
     for setting in weaker {
-        let is_known = own.get_arguments().any(|arg| *arg.get_id() == *setting.id);
+        let is_known = cmd.get_arguments().any(|arg| *arg.get_id() == *setting.id);
         if !is_known || stronger.iter().any(|other| other.id == setting.id) {
             continue;
         }
-        let excludes = |other: &&Setting| setting.conflicts_with(other, own) || setting.gives_way_to(other);
+        let excludes = |other: &&Setting| setting.conflicts_with(other, cmd) || setting.gives_way_to(other);
         if let Some(other) = stronger.iter().find(excludes) {
             note_ignored(&setting.name, &format!("it conflicts with {}", other.name));
-        } else if let Some(other) = used.iter().find(|other| setting.conflicts_with(other, own)) {
+        } else if let Some(other) = used.iter().find(|other| setting.conflicts_with(other, cmd)) {
             bail_usage!("{} cannot be used with {}", setting.name, other.name);
         } else {
             used.push(setting);
@@ -268,8 +268,8 @@ fn flags_of(matches: &ArgMatches) -> &ArgMatches {
 }
 
 /// Makes the settings the defaults of their flags.
-fn with_defaults(whole: &Command, own: &Command, settings: &[Setting]) -> Command {
-    whole.clone().mut_subcommand(own.get_name(), |command| {
+fn with_defaults(whole: &Command, subcommand: &Command, settings: &[Setting]) -> Command {
+    whole.clone().mut_subcommand(subcommand.get_name(), |command| {
         command.mut_args(
             |arg| match settings.iter().find(|setting| *arg.get_id() == *setting.id) {
                 Some(setting) => arg.default_values(setting.values.clone()),

@@ -128,12 +128,12 @@ impl Diagnosis {
     /// Lists the members that do not answer, or not with all that rules need. Returns a gap if none answers, and the run
     /// has no other way to a member.
     pub fn add_members(&mut self, members: &Members, reached: &[Member]) -> Option<Gap> {
-        let is_incomplete = |member: &&Member| member.looks.iter().any(|look| !look.missing.is_empty());
+        let is_incomplete = |member: &&Member| member.samples.iter().any(|sample| !sample.missing.is_empty());
         let incomplete = Vec::from_iter(reached.iter().filter(is_incomplete));
         let (complete, all) = (reached.len() - incomplete.len(), count(reached.len(), "member"));
         let fact = format!("{complete} of {all} answer with all that rules need");
-        let mut looks = reached.iter().flat_map(|member| &member.looks);
-        let is_silent = looks.all(|look| look.missing.len() == MemberPart::ALL.len());
+        let mut samples = reached.iter().flat_map(|member| &member.samples);
+        let is_silent = samples.all(|sample| sample.missing.len() == MemberPart::ALL.len());
         let is_gap = is_silent && !members.from_secrets && members.plugins.is_none();
         if complete > 0 {
             self.ok(MEMBERS, &fact);
@@ -150,8 +150,9 @@ impl Diagnosis {
         is_gap.then(|| Gap::of(Kind::Members, reason))
     }
 
-    fn add_incomplete(&mut self, Member { profile, way, looks }: &Member) {
-        let reasons = looks.iter().flat_map(|look| look.missing.values());
+    fn add_incomplete(&mut self, member: &Member) {
+        let (profile, access) = (&member.profile, &member.access);
+        let reasons = member.samples.iter().flat_map(|sample| sample.missing.values());
         let is_forbidden = |reason: &Reason| reason.id == Some(ReasonId::MemberForbidden);
         let remedy = if reasons.clone().any(is_forbidden) {
             "grant it: `clusterprofile-conformance rbac --members` prints the role for a member"
@@ -160,7 +161,7 @@ impl Diagnosis {
         };
         let reasons = BTreeSet::from_iter(reasons.map(|reason| split_remedy(reason).0));
         let reasons = Vec::from_iter(reasons).join("; ");
-        let fact = format!("{}/{} ({way}): {reasons}", profile.namespace, profile.name);
+        let fact = format!("{}/{} ({access}): {reasons}", profile.namespace, profile.name);
         self.warn(MEMBERS, &fact, remedy);
     }
 

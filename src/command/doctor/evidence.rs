@@ -1,6 +1,6 @@
 //! The evidence that a run would collect, and the rules that missing evidence leaves unjudged.
 
-use evidence::{Asked, Claim, Evidence, Kind, Reason, ReasonId, api::Feature};
+use evidence::{Claim, Evidence, Kind, Reason, ReasonId, Requested, api::Feature};
 use judge::{
     Prospect, Selection, prospects,
     rules::{self, Level, Rule},
@@ -116,9 +116,9 @@ impl Diagnosis {
 
 /// Why a run lacks a kind of evidence: it does not request it, may not read it, or cannot get it.
 fn why_missing(requested: &Evidence, kind: Kind) -> Option<(State, &Reason)> {
-    match requested.asked(kind) {
-        Asked::No(reason) => Some((State::Missing, reason)),
-        Asked::Yes => {
+    match requested.requested(kind) {
+        Requested::No(reason) => Some((State::Missing, reason)),
+        Requested::Yes => {
             let reason = &requested.gaps(kind).next()?.reason;
             let is_forbidden = reason.id == Some(ReasonId::ReadForbidden);
             Some((if is_forbidden { State::Missing } else { State::Warn }, reason))
@@ -152,15 +152,15 @@ fn with_more(requested: &Evidence, kind: Kind) -> Evidence {
 }
 
 fn request(evidence: &mut Evidence, kind: Kind) {
-    evidence.header.asked.insert(kind, Asked::Yes);
+    evidence.header.requested.insert(kind, Requested::Yes);
     evidence.gaps.retain(|gap| gap.kind != kind);
 }
 
 /// Adds the evidence that a run with a driver plans only once it is connected.
 pub fn request_driven(evidence: &mut Evidence) {
-    for asked in evidence.header.asked.values_mut() {
-        if matches!(asked, Asked::No(reason) if reason.id == Some(ReasonId::NoDriver)) {
-            *asked = Asked::Yes;
+    for request in evidence.header.requested.values_mut() {
+        if matches!(request, Requested::No(reason) if reason.id == Some(ReasonId::NoDriver)) {
+            *request = Requested::Yes;
         }
     }
 }
@@ -168,8 +168,8 @@ pub fn request_driven(evidence: &mut Evidence) {
 /// The rules that a run can judge.
 fn judged(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
     let prospects = prospects(evidence, selection).into_iter();
-    let judged = prospects.filter(|(_, prospect)| *prospect == Prospect::Judged);
-    judged.map(|(rule, _)| rule).collect()
+    let judged_rules = prospects.filter(|(_, prospect)| *prospect == Prospect::Judged);
+    judged_rules.map(|(rule, _)| rule).collect()
 }
 
 impl Gain {
@@ -223,8 +223,8 @@ mod tests {
     fn a_gain_has_the_rules_that_one_flag_unlocks() {
         let mut requested = Evidence::default();
         let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Timeline];
-        let asked = kinds.map(|kind| (kind, Asked::Yes));
-        requested.header.asked.extend(asked);
+        let asked = kinds.map(|kind| (kind, Requested::Yes));
+        requested.header.requested.extend(asked);
         let selection = Selection::default();
         let gain = |kind| Gain::of("", &requested, &with_more(&requested, kind), &selection).rules;
         let members = gain(Kind::Members);

@@ -110,10 +110,10 @@ impl ClaimFlags {
         }
         let mut clustersets = BTreeMap::new();
         for (namespace, set) in &self.clustersets {
-            let other = clustersets.insert(namespace.clone(), set.clone());
-            if let Some(other) = other.filter(|other| other != set) {
+            let earlier = clustersets.insert(namespace.clone(), set.clone());
+            if let Some(earlier) = earlier.filter(|earlier| earlier != set) {
                 bail_usage!(
-                    "--clusterset {namespace}={set} contradicts --clusterset {namespace}={other}: a namespace \
+                    "--clusterset {namespace}={set} contradicts --clusterset {namespace}={earlier}: a namespace \
                      represents one ClusterSet, give one of them"
                 );
             }
@@ -128,7 +128,7 @@ impl ClaimFlags {
             claim.no_features.insert(*feature);
         }
         let (manager, scheduler) = (&mut claim.cluster_manager, &mut claim.scheduler);
-        for (claimed, given) in [
+        for (claimed, names) in [
             (&mut claim.consumers, &self.consumers),
             (&mut claim.consumer_agents, &self.consumer_agents),
             (&mut manager.users, &self.cluster_manager_users),
@@ -138,8 +138,8 @@ impl ClaimFlags {
             (&mut scheduler.agents, &self.scheduler_agents),
             (&mut scheduler.field_managers, &self.scheduler_field_managers),
         ] {
-            if !given.is_empty() {
-                claimed.clone_from(given);
+            if !names.is_empty() {
+                claimed.clone_from(names);
             }
         }
         if self.expect_profiles.is_some() {
@@ -158,8 +158,8 @@ impl ClaimFlags {
 }
 
 /// Reads a namespace and the name of its ClusterSet, which a label of the namespace repeats.
-fn clusterset(given: &str) -> Result<(String, String), &'static str> {
-    let (namespace, set) = given.split_once('=').unwrap_or_default();
+fn clusterset(text: &str) -> Result<(String, String), &'static str> {
+    let (namespace, set) = text.split_once('=').unwrap_or_default();
     if is_dns_label(namespace) && is_label_value(set) && !set.is_empty() {
         Ok((namespace.to_owned(), set.to_owned()))
     } else {
@@ -179,7 +179,7 @@ pub fn role_parser() -> impl TypedValueParser<Value = Role> {
 /// Sets the roles and the edition of a claim. Without a role, it is that of the edition. A role that the claim has keeps
 /// its edition.
 fn apply_roles(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> Result<(), Failure> {
-    let judged = match (roles, edition) {
+    let roles_to_judge = match (roles, edition) {
         ([], None) => return Ok(()),
         ([], Some(edition)) if claim.edition_of(edition.role()).is_some() => claim.roles().collect(),
         ([], Some(edition)) => vec![edition.role()],
@@ -191,17 +191,17 @@ fn apply_roles(roles: &[Role], edition: Option<Edition>, claim: &mut Claim) -> R
         }
         (roles, _) => roles.to_vec(),
     };
-    if judged.len() > 1 && judged.contains(&Role::Consumer) {
+    if roles_to_judge.len() > 1 && roles_to_judge.contains(&Role::Consumer) {
         bail_usage!(
             "a consumer is judged alone, as the run plays the cluster manager for it: leave out the other roles"
         );
     }
     let edition_of = |role: Role| {
-        let given = edition.filter(|edition| edition.role() == role);
-        given.or(claim.edition_of(role)).unwrap_or(role.default_edition())
+        let flag = edition.filter(|edition| edition.role() == role);
+        flag.or(claim.edition_of(role)).unwrap_or(role.default_edition())
     };
-    let judged = Role::ALL.into_iter().filter(|role| judged.contains(role));
-    let editions: Vec<Edition> = judged.map(edition_of).collect();
+    let roles_to_judge = Role::ALL.into_iter().filter(|role| roles_to_judge.contains(role));
+    let editions: Vec<Edition> = roles_to_judge.map(edition_of).collect();
     claim.edition = editions[0];
     claim.also = editions.get(1).copied();
     Ok(())
@@ -231,22 +231,22 @@ fn role_of_flag(id: &str) -> Option<Role> {
 }
 
 /// Why a run of these roles does not use a flag.
-pub fn unused_in_run(id: &str, judged: &[Role]) -> Option<String> {
+pub fn unused_in_run(id: &str, roles: &[Role]) -> Option<String> {
     match id {
-        "namespaces" if judged.contains(&Role::Consumer) => {
+        "namespaces" if roles.contains(&Role::Consumer) => {
             Some("the driver file names the namespaces of a consumer".to_owned())
         }
-        "observe" if judged.contains(&Role::Consumer) => {
+        "observe" if roles.contains(&Role::Consumer) => {
             Some("the scenarios of a consumer set the duration".to_owned())
         }
-        _ => unused_flag(id, judged),
+        _ => unused_flag(id, roles),
     }
 }
 
 /// Why neither a run nor a replay of these roles uses a flag.
-pub fn unused_flag(id: &str, judged: &[Role]) -> Option<String> {
+pub fn unused_flag(id: &str, roles: &[Role]) -> Option<String> {
     let role = role_of_flag(id)?;
-    (!judged.contains(&role)).then(|| format!("it applies only to --role {role}"))
+    (!roles.contains(&role)).then(|| format!("it applies only to --role {role}"))
 }
 
 /// The roles that a run judges. None if evidence that is read says it.

@@ -121,11 +121,11 @@ fn is_driven_by_default(target: &Target, plan: &Plan) -> bool {
 }
 
 impl From<OsString> for Choice {
-    fn from(given: OsString) -> Self {
-        match given.to_str() {
+    fn from(value: OsString) -> Self {
+        match value.to_str() {
             Some("reference") => Choice::Reference,
             Some("none") => Choice::Nothing,
-            _ => Choice::File(given.into()),
+            _ => Choice::File(value.into()),
         }
     }
 }

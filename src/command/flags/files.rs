@@ -13,7 +13,8 @@ use collect::{
     requests::{RequestsError, merge_into, read_audit_log},
 };
 use evidence::{
-    Asked, Claim, Evidence, Gap, Input, InputError, Kind, LARGEST_TEXT, Limits, read_input_bounded, read_text,
+    Claim, Evidence, Gap, Input, InputError, Kind, LARGEST_TEXT, Limits, Requested, read_input_bounded,
+    read_text,
 };
 use judge::Waivers;
 use report::{FileFormat, OutputFiles, escape, prepare};
@@ -77,12 +78,12 @@ fn advised(error: InputError) -> anyhow::Error {
 }
 
 /// The audit logs to read. The value `none` reads none.
-pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<PathBuf>, Failure> {
+pub fn audit_logs(paths: &[PathBuf], target: Option<&Target>) -> Result<Vec<PathBuf>, Failure> {
     let is_none = |log: &PathBuf| log.as_path() == Path::new("none");
-    if given.iter().all(is_none) {
+    if paths.iter().all(is_none) {
         return Ok(Vec::new());
     }
-    if given.iter().any(is_none) {
+    if paths.iter().any(is_none) {
         bail_usage!(
             "--audit-log none reads no log: leave out the others, or name a file of that name as ./none"
         );
@@ -90,7 +91,7 @@ pub fn audit_logs(given: &[PathBuf], target: Option<&Target>) -> Result<Vec<Path
     if target.is_some_and(|target| target.reference().is_some()) {
         bail_usage!("a test hub's own audit log is read: leave out --audit-log");
     }
-    Ok(given.to_vec())
+    Ok(paths.to_vec())
 }
 
 /// Checks before a run that the logs can be opened.
@@ -124,7 +125,7 @@ pub fn add_audit_logs(evidence: &mut Evidence, logs: &[PathBuf]) -> Result<(), R
 /// Adds the logs after a run. An unusable log becomes a gap, so the run's evidence is not lost.
 pub fn add_audit_logs_or_gap(evidence: &mut Evidence, logs: &[PathBuf]) {
     if let Err(error) = add_audit_logs(evidence, logs) {
-        evidence.header.asked.insert(Kind::Requests, Asked::Yes);
+        evidence.header.requested.insert(Kind::Requests, Requested::Yes);
         evidence.gaps.push(Gap::of(Kind::Requests, error.to_string()));
     }
 }
@@ -237,15 +238,15 @@ impl FileFlags {
             (FileFormat::Report, &self.report),
             (FileFormat::Record, &self.record),
         ];
-        let mut named = BTreeMap::new();
+        let mut formats = BTreeMap::new();
         for (format, path) in files {
             let Some(path) = path else { continue };
             if path.canonicalize().is_ok_and(|path| inputs.contains(&path)) {
                 let path = path.display();
                 bail_usage!("{path} is both an input and an output: write the report to another file");
             }
-            named.insert(format, path.clone());
+            formats.insert(format, path.clone());
         }
-        prepare(named, |format| format!("--{format}")).map_err(Failure::usage)
+        prepare(formats, |format| format!("--{format}")).map_err(Failure::usage)
     }
 }

@@ -18,19 +18,19 @@ pub enum MembersFrom {
 }
 
 impl From<OsString> for MembersFrom {
-    fn from(given: OsString) -> Self {
-        match given.to_str() {
+    fn from(value: OsString) -> Self {
+        match value.to_str() {
             Some("none") => MembersFrom::Nowhere,
             Some("from-secrets") => MembersFrom::Secrets,
-            _ => MembersFrom::File(given.into()),
+            _ => MembersFrom::File(value.into()),
         }
     }
 }
 
 /// Checks the flags against each other and against the target.
-pub fn check(given: &[MembersFrom], providers: Option<&Path>, target: &Target) -> Result<(), Failure> {
-    let number = given.len() + usize::from(providers.is_some());
-    if given.contains(&MembersFrom::Nowhere) {
+pub fn check(sources: &[MembersFrom], providers: Option<&Path>, target: &Target) -> Result<(), Failure> {
+    let number = sources.len() + usize::from(providers.is_some());
+    if sources.contains(&MembersFrom::Nowhere) {
         if number > 1 {
             bail_usage!(
                 "--members none queries no member: leave out the other --members and --provider-file, or name a file \
@@ -46,15 +46,15 @@ pub fn check(given: &[MembersFrom], providers: Option<&Path>, target: &Target) -
 }
 
 /// Reads the members; also returns the files that were read.
-pub fn from_files(given: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Failure> {
+pub fn from_files(sources: &[MembersFrom]) -> Result<(Members, Vec<PathBuf>), Failure> {
     let (mut members, mut files) = (Members::default(), Vec::new());
-    for from in given {
+    for from in sources {
         match from {
             MembersFrom::Nowhere => {}
             MembersFrom::Secrets => members.from_secrets = true,
             MembersFrom::File(path) => {
-                let (ways, read) = read_members(path).map_err(Failure::usage)?;
-                members.ways.extend(ways);
+                let (accesses, read) = read_members(path).map_err(Failure::usage)?;
+                members.access.extend(accesses);
                 files.push(path.clone());
                 files.extend(read);
             }

@@ -108,14 +108,14 @@ impl RunFlags {
         plan.wait |= self.driver.file().is_some();
         let driving = usable("--driver", self.driver.resolve(&target, &plan), &mut unusable);
 
-        let named = [
+        let paths = [
             target.kubeconfig(),
             self.driver.file(),
             providers,
             judge.claim.waivers.as_deref(),
             judge.config.file(),
         ];
-        inputs.extend(named.into_iter().flatten().map(Path::to_owned));
+        inputs.extend(paths.into_iter().flatten().map(Path::to_owned));
         Ok(RunPlan {
             selection,
             target,

@@ -86,7 +86,7 @@ impl PlanFlags {
         let secrets = if !judges_profiles {
             Wish::No(NO_MANAGER.into())
         } else if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
-            Wish::Asked
+            Wish::Requested
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
             Wish::No("disabled by --no-feature consumer-secrets".into())
         } else {
@@ -97,7 +97,7 @@ impl PlanFlags {
         }
         let probe = match (self.probe, self.no_probe) {
             _ if !judges_profiles => Wish::No(NO_MANAGER.into()),
-            (true, _) => Wish::Asked,
+            (true, _) => Wish::Requested,
             (_, true) => Wish::No("disabled by --no-probe".into()),
             _ => Wish::IfAllowed,
         };
@@ -123,8 +123,8 @@ impl PlanFlags {
     }
 }
 
-fn settle(given: &str) -> Result<Duration, String> {
-    let settle = duration(given, "no wait")?;
+fn settle(text: &str) -> Result<Duration, String> {
+    let settle = duration(text, "no wait")?;
     if settle > LONGEST_SETTLE {
         return Err(
             "give at most 130s: by then each violation is older than its grace period of 2 min".to_owned(),
@@ -133,13 +133,13 @@ fn settle(given: &str) -> Result<Duration, String> {
     Ok(settle)
 }
 
-fn observe(given: &str) -> Result<Duration, String> {
-    duration(given, "a single snapshot")
+fn observe(text: &str) -> Result<Duration, String> {
+    duration(text, "a single snapshot")
 }
 
 /// Reads a duration as people write it. `zero` is the meaning of `0s`.
-pub fn duration(given: &str, zero: &str) -> Result<Duration, String> {
-    let duration = SignedDuration::from_str(given).ok();
+pub fn duration(text: &str, zero: &str) -> Result<Duration, String> {
+    let duration = SignedDuration::from_str(text).ok();
     let duration = duration.and_then(|duration| Duration::try_from(duration).ok());
     duration.ok_or_else(|| format!("give a number with its unit, such as 30s, 5m or 1h30m, or 0s for {zero}"))
 }
@@ -154,11 +154,11 @@ impl FromStr for Size {
     type Err = &'static str;
 
     /// Reads a number with a unit. Without a unit it counts bytes.
-    fn from_str(given: &str) -> Result<Self, Self::Err> {
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
         let unit = UNITS
             .iter()
-            .find_map(|(name, bytes)| Some((given.strip_suffix(name)?, *bytes)));
-        let (digits, bytes) = unit.unwrap_or((given, 1));
+            .find_map(|(name, bytes)| Some((text.strip_suffix(name)?, *bytes)));
+        let (digits, bytes) = unit.unwrap_or((text, 1));
         let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
         let number = digits.parse::<u64>().ok().filter(|_| is_whole);
         let size = number.and_then(|number| number.checked_mul(bytes));

@@ -35,8 +35,8 @@ pub struct SelectionFlags {
 impl SelectionFlags {
     /// Resolves the selection; each of its names has to match a rule of the edition.
     pub fn resolve(self, claim: &Claim) -> Result<Selection, Failure> {
-        for given in self.filters.iter().chain(&self.skip) {
-            self.check(given, claim)?;
+        for filter in self.filters.iter().chain(&self.skip) {
+            self.check(filter, claim)?;
         }
         let selection = Selection {
             filters: self.filters,
@@ -51,21 +51,21 @@ impl SelectionFlags {
         Ok(selection)
     }
 
-    fn check(&self, given: &str, claim: &Claim) -> Result<(), Failure> {
+    fn check(&self, filter: &str, claim: &Claim) -> Result<(), Failure> {
         let alone = Selection {
-            filters: vec![given.to_owned()],
+            filters: vec![filter.to_owned()],
             exact: self.exact,
             ..Selection::default()
         };
         let matching: Vec<&Rule> = rules::all().iter().filter(|rule| alone.holds(rule.id)).collect();
         if matching.is_empty() {
-            return Err(unknown_rule(given));
+            return Err(unknown_rule(filter));
         }
         if !matching.iter().any(|rule| rule.facts.in_claim(claim).is_some()) {
             let editions = matching[0].facts.editions.iter();
             let editions: Vec<&str> = editions.map(|applies| applies.edition.name()).collect();
             bail_usage!(
-                "edition {} has no rule like `{given}`: {} is one of {}; choose with --edition",
+                "edition {} has no rule like `{filter}`: {} is one of {}; choose with --edition",
                 claim.edition,
                 matching[0].id,
                 editions.join(", ")
@@ -76,14 +76,14 @@ impl SelectionFlags {
 }
 
 /// The error for a text that matches no rule. People leave out the suite: the nearest name is among the short ones, too.
-pub fn unknown_rule(given: &str) -> Failure {
+pub fn unknown_rule(text: &str) -> Failure {
     let ids = || rules::all().iter().map(|rule| rule.id);
     let suites = rules::all().iter().map(|rule| rule.suite());
     let short = |id: &'static str| id.split_once('/').map_or(id, |(_, name)| name);
-    let known = ids().chain(ids().map(short)).chain(suites);
-    let known: Vec<&str> = known.filter(|name| *name != given).collect();
-    let mut error = UnknownName::among("rule", given.trim_end_matches('/'), known);
-    given.clone_into(&mut error.given);
+    let names = ids().chain(ids().map(short)).chain(suites);
+    let names: Vec<&str> = names.filter(|name| *name != text).collect();
+    let mut error = UnknownName::among("rule", text.trim_end_matches('/'), names);
+    text.clone_into(&mut error.input);
     // An id can be given anywhere.
     if let Some(id) = ids().find(|id| Some(short(id)) == error.nearest.as_deref()) {
         error.nearest = Some(id.to_owned());

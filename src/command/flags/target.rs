@@ -102,8 +102,8 @@ impl TargetFlags {
     }
 }
 
-fn request_timeout(given: &str) -> Result<Duration, String> {
-    duration(given, "no limit")
+fn request_timeout(text: &str) -> Result<Duration, String> {
+    duration(text, "no limit")
 }
 
 impl Target {
@@ -225,8 +225,8 @@ impl Reference {
 impl FromStr for Reference {
     type Err = String;
 
-    fn from_str(given: &str) -> Result<Self, String> {
-        let (name, faults) = given.split_once('=').unwrap_or((given, ""));
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (name, faults) = text.split_once('=').unwrap_or((text, ""));
         if name != "reference" {
             let unknown = UnknownName::among("manager", name, ["reference"]);
             return Err(format!(
@@ -234,7 +234,7 @@ impl FromStr for Reference {
                  with --context or --kubeconfig"
             ));
         }
-        if given.ends_with('=') {
+        if text.ends_with('=') {
             return Err("`reference=` names no fault: leave out `=`, or name the rule to break".to_owned());
         }
         let faults = faults.split(',').filter(|fault| !fault.is_empty());
@@ -267,23 +267,23 @@ pub struct ScopeFlags {
     pub scheduler: Option<String>,
 }
 
-pub fn namespace(given: &str) -> Result<String, &'static str> {
-    if is_dns_label(given) {
-        Ok(given.to_owned())
+pub fn namespace(text: &str) -> Result<String, &'static str> {
+    if is_dns_label(text) {
+        Ok(text.to_owned())
     } else {
         Err("a namespace has at most 63 small letters, digits and -, with a letter or digit at both ends")
     }
 }
 
 /// Reads the name of a cluster manager. Older editions take nearly any.
-fn manager(given: &str) -> Result<String, &'static str> {
+fn manager(text: &str) -> Result<String, &'static str> {
     let breaks_line = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    if given.trim().is_empty() {
+    if text.trim().is_empty() {
         Err("a cluster manager's name is not empty")
-    } else if given.contains(breaks_line) {
+    } else if text.contains(breaks_line) {
         Err("a cluster manager's name has no line breaks or other control characters")
     } else {
-        Ok(given.to_owned())
+        Ok(text.to_owned())
     }
 }
 

@@ -78,15 +78,15 @@ impl Folders {
         };
         let mut has_any = false;
         for entry in entries {
-            let own = entry.file_name();
+            let file_name = entry.file_name();
             let Ok(kind) = entry.file_type() else { continue };
-            if own == REPORT {
+            if file_name == REPORT {
                 let name = if name.is_empty() { "." } else { name };
                 self.add_report(folder, name, kind.is_file(), limits);
             } else if kind.is_dir() {
                 self.add(
                     &entry.path(),
-                    &Path::new(name).join(own).to_string_lossy(),
+                    &Path::new(name).join(file_name).to_string_lossy(),
                     limits,
                 );
             } else {
@@ -144,11 +144,11 @@ impl Found {
     /// The evidence in the folder of the report: the file that the report names, or the first evidence file. The content
     /// identifies it.
     fn evidence(&self) -> Option<PathBuf> {
-        let named = self.document.evidence.as_ref().map(|kept| kept.file.clone());
-        let named = named.filter(|name| is_plain(name) && self.has(name));
-        let name = named.or_else(|| {
-            let beside = sorted(&self.folder).unwrap_or_default().into_iter();
-            let mut names = beside.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let file = self.document.evidence.as_ref().map(|kept| kept.file.clone());
+        let file = file.filter(|name| is_plain(name) && self.has(name));
+        let name = file.or_else(|| {
+            let entries = sorted(&self.folder).unwrap_or_default().into_iter();
+            let mut names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
             names.find(|name| EVIDENCE.iter().any(|end| name.ends_with(end)) && self.has(name))
         });
         name.map(|name| self.folder.join(name))

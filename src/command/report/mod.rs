@@ -187,12 +187,12 @@ fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
         && role != Role::Consumer
     {
         for edition in role.editions().filter(|edition| *edition != document.edition) {
-            let other = Document {
+            let of_edition = Document {
                 edition,
                 editions: Vec::new(),
                 ..document.clone()
             };
-            editions.push(judge_again(&other, held, |report| {
+            editions.push(judge_again(&of_edition, held, |report| {
                 EditionResult::judged(report, &[], rules_as_of)
             }));
         }

@@ -114,8 +114,8 @@ fn field(path: &str) -> &str {
 fn text_of<'v>(profile: &'v Value, field: &str) -> Option<&'v str> {
     match profile {
         Value::Object(map) => {
-            let own = map.get(field).and_then(Value::as_str);
-            own.or_else(|| map.values().find_map(|value| text_of(value, field)))
+            let text = map.get(field).and_then(Value::as_str);
+            text.or_else(|| map.values().find_map(|value| text_of(value, field)))
         }
         Value::Array(list) => list.iter().find_map(|value| text_of(value, field)),
         _ => None,

@@ -178,21 +178,21 @@ fn edition(applies: &Applies) -> String {
     }
 }
 
-/// Lists what stands in each edition: that of the first one, then each that differs from the one before.
+/// Lists the values by edition: the first one, then each that differs from the one before.
 fn by_edition<T: Display + PartialEq>(facts: &Facts, of: impl Fn(&Applies) -> T) -> Vec<String> {
-    let mut listed: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = Vec::new();
     let mut last = None;
     for applies in &facts.editions {
         let value = of(applies);
         if last.as_ref() != Some(&value) {
-            listed.push(match &last {
+            lines.push(match &last {
                 None => value.to_string(),
                 Some(_) => format!("{value} (from edition {})", applies.edition),
             });
             last = Some(value);
         }
     }
-    listed
+    lines
 }
 
 /// Lists the evidence that the rule is judged from.

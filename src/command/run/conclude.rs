@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, path::Path};
 
 use collect::clock::Clock;
 use evidence::{
-    Asked, Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, api::Edition, file,
+    Checksum, Claim, Evidence, FORMAT, Gap, Header, Hub, Kind, Limits, Requested, api::Edition, file,
 };
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{
@@ -54,14 +54,14 @@ pub fn conclude(
         advice: advice::flag,
         ..Report::new(evidence, &judgement, selection, judged_at)
     };
-    let left = leave(&report, outputs, read_from);
+    let written = leave(&report, outputs, read_from);
     let printed = show(&report, flags);
-    if left.is_err()
+    if written.is_err()
         && let Err(unprinted) = &printed
     {
         unprinted.print();
     }
-    left.and(printed)?;
+    written.and(printed)?;
     Ok(exit(&judgement, flags.complete))
 }
 
@@ -108,7 +108,7 @@ pub fn conclude_without_evidence(
                 source: source.to_owned(),
                 ..Hub::default()
             },
-            asked: Kind::ALL.map(|kind| (kind, Asked::Yes)).into(),
+            requested: Kind::ALL.map(|kind| (kind, Requested::Yes)).into(),
             cut_short: failure.is_stop().then(|| "it was stopped".to_owned()),
             ..Header::default()
         },
@@ -139,7 +139,7 @@ fn leave(report: &Report, outputs: OutputFiles, read_from: Option<ReadFrom>) -> 
     // The record is the first: the report has its checksum.
     for (format, output) in outputs {
         let path = output.path().to_owned();
-        let written = output.write(|into| match format {
+        let result = output.write(|into| match format {
             FileFormat::Record if is_summed => {
                 sum = Some(file::write_summed(report.evidence, &path, into)?);
                 Ok(())
@@ -152,7 +152,7 @@ fn leave(report: &Report, outputs: OutputFiles, read_from: Option<ReadFrom>) -> 
             FileFormat::Json => json::write(report, into),
             FileFormat::Report => compose(report, sum.as_ref()).write(into),
         });
-        if let Err(error) = written {
+        if let Err(error) = result {
             if format == FileFormat::Record {
                 sum = None;
             }

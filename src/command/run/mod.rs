@@ -159,8 +159,8 @@ fn judge_file(
     limits: Limits,
 ) -> Result<Exit, Failure> {
     let waivers = files::read_waivers(flags.claim.waivers.as_deref())?;
-    let named = [Some(path), flags.claim.waivers.as_deref(), flags.config.file()];
-    let mut inputs: Vec<PathBuf> = named.into_iter().flatten().map(Path::to_owned).collect();
+    let files = [Some(path), flags.claim.waivers.as_deref(), flags.config.file()];
+    let mut inputs: Vec<PathBuf> = files.into_iter().flatten().map(Path::to_owned).collect();
     inputs.extend_from_slice(audit_logs);
     let prepared = outputs.files.prepare(&inputs)?;
     let (input, recorded) = match read(path, audit_logs, &flags.claim, &limits) {

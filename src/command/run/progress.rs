@@ -63,17 +63,17 @@ impl StatusLine {
     fn set(&self, text: &str) {
         // A full line would wrap on some terminals.
         let columns = usize::from(self.terminal.size().1).saturating_sub(1);
-        let mut shown = lock(&self.text);
-        *shown = truncate_str(text, columns, "…").into_owned();
-        self.draw(&shown);
+        let mut line = lock(&self.text);
+        *line = truncate_str(text, columns, "…").into_owned();
+        self.draw(&line);
     }
 
     /// Prints a line above it.
     fn print_above(&self, text: &str) {
-        let shown = lock(&self.text);
+        let line = lock(&self.text);
         self.draw("");
         anstream::eprintln!("{text}");
-        self.draw(&shown);
+        self.draw(&line);
     }
 
     /// A terminal that went away is not an error of the run.
@@ -205,8 +205,8 @@ impl Progress for RunProgress {
     }
 
     fn settling(&self, elapsed: Duration, most: Duration, awaited: &str) {
-        let left = in_words(most.saturating_sub(elapsed));
-        let line = format!("waiting for {awaited} to settle, at most {left}");
+        let remaining = in_words(most.saturating_sub(elapsed));
+        let line = format!("waiting for {awaited} to settle, at most {remaining}");
         let is_first = || !self.settles.swap(true, Ordering::Relaxed);
         self.show(&line, || self.waits && is_first());
     }
@@ -270,13 +270,13 @@ fn first_sight(
 }
 
 fn in_one_line(ids: &[&str]) -> String {
-    let named = ids[..ids.len().min(MOST_NAMED)].join(", ");
+    let names = ids[..ids.len().min(MOST_NAMED)].join(", ");
     match ids.len() {
         0 => "no MUST rule fails".to_owned(),
-        1 => format!("1 MUST rule fails ({named})"),
-        number @ 2..=MOST_NAMED => format!("{number} MUST rules fail ({named})"),
+        1 => format!("1 MUST rule fails ({names})"),
+        number @ 2..=MOST_NAMED => format!("{number} MUST rules fail ({names})"),
         number => format!(
-            "{number} MUST rules fail ({named}, and {} more)",
+            "{number} MUST rules fail ({names}, and {} more)",
             number - MOST_NAMED
         ),
     }

@@ -21,7 +21,7 @@ const SHARE: u32 = 20;
 pub struct RecordPart {
     part: Part,
     /// The record's path as the user gave it: its end says whether it is packed.
-    named: PathBuf,
+    path: PathBuf,
 }
 
 impl RecordPart {
@@ -32,17 +32,17 @@ impl RecordPart {
             return None;
         }
         let record = outputs.get_mut(&FileFormat::Record)?;
-        let named = record.path().to_owned();
+        let path = record.path().to_owned();
         let part = record.begin_part()?;
         match part.set_aside() {
             Ok(None) => {}
-            Ok(Some(aside)) => note_part("an earlier run was killed", &aside),
+            Ok(Some(old_part)) => note_part("an earlier run was killed", &old_part),
             Err(error) => anstream::eprintln!(
                 "warning: failed to rename {}, which an earlier run left, and this run replaces: {error}",
                 part.path().display()
             ),
         }
-        Some(Self { part, named })
+        Some(Self { part, path })
     }
 
     /// Prints where the part is, if the run has left one.
@@ -55,7 +55,7 @@ impl RecordPart {
 
     fn write(&self, evidence: &Evidence) -> std::io::Result<()> {
         self.part
-            .write(|into| file::write_named(evidence, &self.named, into))
+            .write(|into| file::write_named(evidence, &self.path, into))
     }
 }
 
@@ -91,9 +91,9 @@ impl Keeper {
     /// Writes a part. Returns a warning about the first failure: the run goes on, and tries each part.
     pub fn write(&mut self, so_far: &Evidence) -> Option<String> {
         let began = Instant::now();
-        let written = self.record.write(so_far);
+        let result = self.record.write(so_far);
         self.next = self.next.max(Instant::now() + SHARE * began.elapsed());
-        let failure = written.err()?;
+        let failure = result.err()?;
         let is_first = !std::mem::replace(&mut self.has_failed, true);
         is_first.then(|| {
             let path = self.record.part.path();
@@ -140,20 +140,20 @@ mod tests {
                 .expect("it can be written");
             let output = outputs.get_mut(&FileFormat::Record).expect("the record");
             let part = output.begin_part().expect("a file");
-            let named = output.path().to_owned();
+            let path = output.path().to_owned();
             Self {
                 hub: Hub::lab(clock).await.expect("a hub"),
                 clock,
                 folder,
                 outputs,
-                record: RecordPart { part, named },
+                record: RecordPart { part, path },
             }
         }
 
         /// Watches for that long, while a profile changes every 10 s; gives up after `patience`.
         async fn watch(&self, seconds: u64, patience: u64) -> Option<Evidence> {
             let plan = Plan {
-                secrets: Wish::Asked,
+                secrets: Wish::Requested,
                 ..Plan::watching(Duration::from_secs(seconds))
             };
             let progress = self.progress();

@@ -117,13 +117,13 @@ impl Failure {
 
     /// Lists the causes that add something; many errors quote their source.
     fn causes(&self) -> Vec<String> {
-        let mut shown = self.error.to_string();
+        let mut message = self.error.to_string();
         let mut causes = Vec::new();
         for cause in self.error.chain().skip(1) {
             let cause = cause.to_string();
-            if !shown.contains(&cause) {
+            if !message.contains(&cause) {
                 causes.push(cause.clone());
-                shown = cause;
+                message = cause;
             }
         }
         causes

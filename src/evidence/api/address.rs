@@ -82,7 +82,7 @@ impl<'a> Address<'a> {
 
     /// Returns `true` if the scheme is this one, which is in lower case.
     pub fn has_scheme(&self, scheme: &str) -> bool {
-        self.scheme.is_some_and(|own| own.eq_ignore_ascii_case(scheme))
+        self.scheme.is_some_and(|text| text.eq_ignore_ascii_case(scheme))
     }
 
     /// The port, or the one that the scheme implies, if known.
@@ -95,7 +95,7 @@ impl<'a> Address<'a> {
         self.port.filter(|port| !port.is_empty()).or_else(implied)
     }
 
-    /// Returns `true` if the host means the machine of whoever reads it: a loopback or unspecified address.
+    /// Returns `true` if the host means the machine of its reader: a loopback or unspecified address.
     pub fn is_loopback(&self) -> bool {
         let host = self.bare_host();
         let is_own = |ip: IpAddr| ip.is_loopback() || ip.is_unspecified();
@@ -165,7 +165,7 @@ fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
         return Some(Fault::NotValid);
     }
     let is_known = match schemes {
-        Schemes::Of(known) => known.iter().any(|known| url.has_scheme(known)),
+        Schemes::Of(schemes) => schemes.iter().any(|scheme| url.has_scheme(scheme)),
         Schemes::Any => is_scheme(scheme),
     };
     if !is_known {

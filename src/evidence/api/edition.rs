@@ -61,12 +61,12 @@ named_enum! {
 
 /// An unknown name, with the nearest known one if there is one.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("unknown {what} `{given}`{}", .nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
+#[error("unknown {what} `{input}`{}", .nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
 pub struct UnknownName {
     /// What the name is of, such as `edition`.
     pub what: &'static str,
     /// The name as it was given.
-    pub given: String,
+    pub input: String,
     /// The nearest known name.
     pub nearest: Option<String>,
 }
@@ -81,18 +81,18 @@ pub struct UnknownChoice {
 }
 
 impl UnknownName {
-    /// Finds the nearest of the `known` names, to suggest it.
-    pub fn among<'a>(what: &'static str, given: &str, known: impl IntoIterator<Item = &'a str>) -> Self {
+    /// Finds the nearest of `names`, to suggest it.
+    pub fn among<'a>(what: &'static str, input: &str, names: impl IntoIterator<Item = &'a str>) -> Self {
         // 0.8 matches a typo or two in a rule id, but no unrelated word.
-        let nearest = known
+        let nearest = names
             .into_iter()
-            .map(|name| (strsim::jaro_winkler(given, name), name))
+            .map(|name| (strsim::jaro_winkler(input, name), name))
             .filter(|(likeness, _)| *likeness > 0.8)
             .max_by(|(one, _), (other, _)| one.total_cmp(other))
             .map(|(_, name)| name.to_owned());
         Self {
             what,
-            given: given.to_owned(),
+            input: input.to_owned(),
             nearest,
         }
     }
@@ -198,14 +198,14 @@ impl ObjectKind {
 
 fn choose<T: Copy, const N: usize>(
     what: &'static str,
-    given: &str,
+    input: &str,
     all: [T; N],
     name: fn(T) -> &'static str,
 ) -> Result<T, UnknownChoice> {
     all.into_iter()
-        .find(|one| name(*one) == given)
+        .find(|one| name(*one) == input)
         .ok_or_else(|| UnknownChoice {
-            name: UnknownName::among(what, given, all.map(name)),
+            name: UnknownName::among(what, input, all.map(name)),
             all: all.map(name).join(", "),
         })
 }
@@ -213,15 +213,15 @@ fn choose<T: Copy, const N: usize>(
 impl FromStr for Edition {
     type Err = UnknownChoice;
 
-    fn from_str(given: &str) -> Result<Self, UnknownChoice> {
-        choose("edition", given, Self::ALL, Self::name)
+    fn from_str(name: &str) -> Result<Self, UnknownChoice> {
+        choose("edition", name, Self::ALL, Self::name)
     }
 }
 
 impl FromStr for Feature {
     type Err = UnknownChoice;
 
-    fn from_str(given: &str) -> Result<Self, UnknownChoice> {
-        choose("feature", given, Self::ALL, Self::name)
+    fn from_str(name: &str) -> Result<Self, UnknownChoice> {
+        choose("feature", name, Self::ALL, Self::name)
     }
 }

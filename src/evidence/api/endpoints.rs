@@ -233,10 +233,10 @@ https://user:pass@a.example/x https://a.example/x/";
         assert_eq!(normal("https://A.example/X/").as_deref(), Some("a.example:443/X"));
         let clusters = ["a", "b"].map(|name| normal(&format!("https://gateway/clusters/{name}")));
         assert_ne!(clusters[0], clusters[1]);
-        let own = "https://localhost:6443 https://Kubernetes.Default.svc.cluster.local 127.0.0.1:6443 [::1]:6443 \
+        let hosts = "https://localhost:6443 https://Kubernetes.Default.svc.cluster.local 127.0.0.1:6443 [::1]:6443 \
                    https://kubernetes.default.svc 0.0.0.0:6443";
-        for own in own.split(' ').chain([""]) {
-            assert_eq!(normal(own), None, "{own}");
+        for host in hosts.split(' ').chain([""]) {
+            assert_eq!(normal(host), None, "{host}");
         }
     }
 }

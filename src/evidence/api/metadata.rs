@@ -77,13 +77,13 @@ impl Metadata {
         share(&mut self.uid, &previous.uid);
         share(&mut self.labels, &previous.labels);
         share(&mut self.annotations, &previous.annotations);
-        if let (Some(own), Some(previous)) = (&mut self.writers, &previous.writers) {
-            share_list(own, previous, |own, previous| {
-                share(&mut own.manager, &previous.manager);
-                share(&mut own.operation, &previous.operation);
-                share(&mut own.subresource, &previous.subresource);
-                share_some(&mut own.time, &previous.time);
-                share(&mut own.owns, &previous.owns);
+        if let (Some(writers), Some(previous)) = (&mut self.writers, &previous.writers) {
+            share_list(writers, previous, |writer, previous| {
+                share(&mut writer.manager, &previous.manager);
+                share(&mut writer.operation, &previous.operation);
+                share(&mut writer.subresource, &previous.subresource);
+                share_some(&mut writer.time, &previous.time);
+                share(&mut writer.owns, &previous.owns);
             });
         }
     }
@@ -147,7 +147,7 @@ fn owned_paths(tree: &OwnedFields) -> Vec<Box<str>> {
         let Some(group) = group.strip_prefix("f:") else {
             continue;
         };
-        let known = paths.len();
+        let before = paths.len();
         for (field, below) in fields.iter().flatten() {
             let Some(field) = field.strip_prefix("f:") else {
                 continue;
@@ -161,7 +161,7 @@ fn owned_paths(tree: &OwnedFields) -> Vec<Box<str>> {
                 paths.push(path.into());
             }
         }
-        if paths.len() == known && !matches!(group, "metadata" | "spec" | "status") {
+        if paths.len() == before && !matches!(group, "metadata" | "spec" | "status") {
             paths.push(group.into());
         }
     }

@@ -130,14 +130,14 @@ impl PlacementDecision {
         share(&mut self.api_version, &previous.api_version);
         self.metadata.common.share_with(&previous.metadata.common);
         share_some(&mut self.scheduler_name, &previous.scheduler_name);
-        if let (Some(own), Some(previous)) = (&mut self.decisions, &previous.decisions) {
-            share_list(own, previous, |own, previous| {
-                let references = (&mut own.cluster_profile_ref, &previous.cluster_profile_ref);
-                if let (Some(own), Some(previous)) = references {
-                    share(&mut own.name, &previous.name);
-                    share(&mut own.namespace, &previous.namespace);
+        if let (Some(decisions), Some(previous)) = (&mut self.decisions, &previous.decisions) {
+            share_list(decisions, previous, |decision, previous| {
+                let references = (&mut decision.cluster_profile_ref, &previous.cluster_profile_ref);
+                if let (Some(reference), Some(previous)) = references {
+                    share(&mut reference.name, &previous.name);
+                    share(&mut reference.namespace, &previous.namespace);
                 }
-                share_some(&mut own.reason, &previous.reason);
+                share_some(&mut decision.reason, &previous.reason);
             });
         }
     }

@@ -215,8 +215,8 @@ impl ClusterProfile {
         self.metadata.share_with(&previous.metadata);
         share(&mut self.spec, &previous.spec);
         let own_manager = Arc::get_mut(&mut self.spec).and_then(|spec| spec.cluster_manager.as_mut());
-        if let (Some(own), Some(previous)) = (own_manager, &previous.spec.cluster_manager) {
-            share(&mut own.name, &previous.name);
+        if let (Some(manager), Some(previous)) = (own_manager, &previous.spec.cluster_manager) {
+            share(&mut manager.name, &previous.name);
         }
         self.status.share_with(&previous.status);
     }
@@ -225,20 +225,20 @@ impl ClusterProfile {
 impl Status {
     fn share_with(&mut self, previous: &Status) {
         share_some(&mut self.version.kubernetes, &previous.version.kubernetes);
-        share_list(&mut self.properties, &previous.properties, |own, previous| {
-            share(&mut own.name, &previous.name);
-            share(&mut own.value, &previous.value);
-            share_some(&mut own.last_observed_time, &previous.last_observed_time);
+        share_list(&mut self.properties, &previous.properties, |new, previous| {
+            share(&mut new.name, &previous.name);
+            share(&mut new.value, &previous.value);
+            share_some(&mut new.last_observed_time, &previous.last_observed_time);
         });
-        share_list(&mut self.conditions, &previous.conditions, |own, previous| {
-            share(&mut own.kind, &previous.kind);
-            share(&mut own.status, &previous.status);
-            share(&mut own.reason, &previous.reason);
-            share(&mut own.message, &previous.message);
-            share_some(&mut own.last_transition_time, &previous.last_transition_time);
+        share_list(&mut self.conditions, &previous.conditions, |new, previous| {
+            share(&mut new.kind, &previous.kind);
+            share(&mut new.status, &previous.status);
+            share(&mut new.reason, &previous.reason);
+            share(&mut new.message, &previous.message);
+            share_some(&mut new.last_transition_time, &previous.last_transition_time);
         });
         let share_name =
-            |own: &mut AccessProvider, previous: &AccessProvider| share(&mut own.name, &previous.name);
+            |new: &mut AccessProvider, previous: &AccessProvider| share(&mut new.name, &previous.name);
         share_list(&mut self.access_providers, &previous.access_providers, share_name);
         share_list(
             &mut self.credential_providers,
@@ -249,28 +249,28 @@ impl Status {
 }
 
 /// Whether a version is the wanted one, a vendor's build of it (`v1.35.2+k3s1`), or its latest patch.
-pub fn is_build_of(wanted: &str, version: &str) -> bool {
+pub fn is_build_of(release: &str, version: &str) -> bool {
     let bare = |version| str::strip_prefix(version, 'v').unwrap_or(version);
-    let rest = bare(version).strip_prefix(bare(wanted));
+    let rest = bare(version).strip_prefix(bare(release));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '-', '+']))
 }
 
 /// The paths of the values that `before` has and `after` lacks: version, property, `Joined`, access provider, server.
 pub fn lost_values(before: &ClusterProfile, after: &ClusterProfile) -> Vec<String> {
-    let mut lost = Vec::new();
+    let mut paths = Vec::new();
     let version = |profile: &ClusterProfile| is_filled(profile.status.version.kubernetes.as_deref());
     if version(before) && !version(after) {
-        lost.push("status.version.kubernetes".to_owned());
+        paths.push("status.version.kubernetes".to_owned());
     }
     for property in before.status.properties.iter() {
         let value = after.property(&property.name).map(|property| &*property.value);
         if !property.value.is_empty() && !is_filled(value) {
-            lost.push(format!("status.properties[{}]", property.name));
+            paths.push(format!("status.properties[{}]", property.name));
         }
     }
     for kind in [names::CONDITION_JOINED, names::CONDITION_HEALTHY] {
         if before.condition(kind).is_some() && after.condition(kind).is_none() {
-            lost.push(format!("status.conditions[{kind}]"));
+            paths.push(format!("status.conditions[{kind}]"));
         }
     }
     let joined = |profile: &ClusterProfile| {
@@ -278,23 +278,23 @@ pub fn lost_values(before: &ClusterProfile, after: &ClusterProfile) -> Vec<Strin
         condition.map(|condition| &*condition.status == "True")
     };
     if joined(before) == Some(true) && joined(after) == Some(false) {
-        lost.push(format!("status.conditions[{}].status", names::CONDITION_JOINED));
+        paths.push(format!("status.conditions[{}].status", names::CONDITION_JOINED));
     }
     for provider in before.access() {
         let has_server = |provider: &AccessProvider| is_filled(provider.cluster.server.as_deref());
-        let mut same = after
+        let mut successors = after
             .access()
-            .filter(|other| other.name == provider.name)
+            .filter(|later| later.name == provider.name)
             .peekable();
         let path = format!("status.accessProviders[{}]", provider.name);
-        if same.peek().is_none() {
-            lost.push(path);
-        } else if has_server(provider) && !same.any(has_server) {
-            lost.push(format!("{path}.cluster.server"));
+        if successors.peek().is_none() {
+            paths.push(path);
+        } else if has_server(provider) && !successors.any(has_server) {
+            paths.push(format!("{path}.cluster.server"));
         }
     }
-    lost.dedup();
-    lost
+    paths.dedup();
+    paths
 }
 
 fn is_filled(text: Option<&str>) -> bool {
@@ -328,13 +328,13 @@ mod tests {
             "conditions": [{"type": "Joined", "status": "True"}, {"type": "ControlPlaneHealthy", "status": "False"}],
             "accessProviders": [{"name": "q"}, {"name": "p", "cluster": {"server": "https://b"}}],
         }));
-        let lost = |before: &ClusterProfile, after: &ClusterProfile| lost_values(before, after).join(" ");
-        assert_eq!(lost(&before, &changed), "");
+        let paths = |before: &ClusterProfile, after: &ClusterProfile| lost_values(before, after).join(" ");
+        assert_eq!(paths(&before, &changed), "");
         let nothing = status(json!({}));
         let expected = "status.version.kubernetes status.properties[a] status.properties[b] \
                         status.conditions[Joined] status.conditions[ControlPlaneHealthy] \
                         status.accessProviders[p] status.accessProviders[q]";
-        assert_eq!(lost(&before, &nothing), expected);
+        assert_eq!(paths(&before, &nothing), expected);
         let empty = status(json!({
             "version": {"kubernetes": ""},
             "properties": [{"name": "a", "value": ""}, {"name": "b", "value": "2"}],
@@ -343,7 +343,7 @@ mod tests {
         }));
         let expected = "status.version.kubernetes status.properties[a] status.conditions[Joined].status \
                         status.accessProviders[p].cluster.server";
-        assert_eq!(lost(&before, &empty), expected);
-        assert_eq!(lost(&nothing, &before), "");
+        assert_eq!(paths(&before, &empty), expected);
+        assert_eq!(paths(&nothing, &before), "");
     }
 }

@@ -68,26 +68,26 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-pub(crate) fn share<T: PartialEq + ?Sized>(own: &mut Arc<T>, previous: &Arc<T>) {
-    if own == previous {
-        *own = Arc::clone(previous);
+pub(crate) fn share<T: PartialEq + ?Sized>(new: &mut Arc<T>, previous: &Arc<T>) {
+    if new == previous {
+        *new = Arc::clone(previous);
     }
 }
 
-pub(crate) fn share_some<T: PartialEq + ?Sized>(own: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
-    if own == previous {
-        own.clone_from(previous);
+pub(crate) fn share_some<T: PartialEq + ?Sized>(new: &mut Option<Arc<T>>, previous: &Option<Arc<T>>) {
+    if new == previous {
+        new.clone_from(previous);
     }
 }
 
 /// Shares the whole list, or its equal entries.
-pub(super) fn share_list<T: PartialEq>(own: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
-    share(own, previous);
+pub(super) fn share_list<T: PartialEq>(new: &mut Arc<[T]>, previous: &Arc<[T]>, entry: impl Fn(&mut T, &T)) {
+    share(new, previous);
     // `None` if it is already shared.
-    let entries = Arc::get_mut(own).into_iter().flatten();
+    let entries = Arc::get_mut(new).into_iter().flatten();
     entries
         .zip(previous.iter())
-        .for_each(|(own, previous)| entry(own, previous));
+        .for_each(|(new, previous)| entry(new, previous));
 }
 
 /// A JSON value as text with sorted keys: a tree would take ten times the memory.
@@ -149,9 +149,9 @@ mod tests {
         let expected = Some(vec!["a".to_owned(), "b\n".to_owned()]);
         assert_eq!(strings(" [ \"a\", \"b\\n\" ] \n"), expected);
         assert_eq!(strings("[]"), Some(Vec::new()));
-        let others = r#"a|"a"|a,b|[a]|['a']|["a",1]|["a"|{"a":"b"}|["a"]]|"#;
-        for other in others.split('|') {
-            assert_eq!(strings(other), None, "{other}");
+        let texts = r#"a|"a"|a,b|[a]|['a']|["a",1]|["a"|{"a":"b"}|["a"]]|"#;
+        for text in texts.split('|') {
+            assert_eq!(strings(text), None, "{text}");
         }
     }
 }

@@ -245,17 +245,17 @@ fn take(
 ) -> Result<bool, InputError> {
     gatherer.count += 1;
     let parts = lenient::parts(json);
-    let own = Types::of(&parts);
+    let object_types = Types::of(&parts);
     let items = parts.get("items").map(|items| items.get());
     let has_items = items.is_some_and(|items| items.starts_with('[') || items == "null");
-    if json.starts_with('[') || own.is_list() && has_items {
+    if json.starts_with('[') || object_types.is_list() && has_items {
         take_nested(gatherer, json, line, depth)?;
-    } else if own.is_surely_list() {
+    } else if object_types.is_surely_list() {
         gatherer.take_malformed_list(line);
-    } else if of_list.is_none() && own.is_incomplete() {
+    } else if of_list.is_none() && object_types.is_incomplete() {
         return Ok(false);
     } else {
-        let types = own.or(of_list);
+        let types = object_types.or(of_list);
         if json.starts_with('{') {
             gatherer.take_object(&types, json, line);
         } else {

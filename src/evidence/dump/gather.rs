@@ -8,18 +8,18 @@ use std::{
 use serde_json::Value;
 
 use super::{
-    asked,
     parser::{AHEAD, ParsedObject, Parser, Parsing},
+    requested,
     types::{LISTS, Types},
     unknown_versions,
 };
 use crate::{
-    Asked, Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef,
-    Origin, Tracked, Unreadable, Version,
+    Digester, Evidence, FORMAT, Gap, History, Input, InputError, Kind, LimitError, Limits, ObjectRef, Origin,
+    Requested, Tracked, Unreadable, Version,
     api::{ObjectKind, names},
     crd, lenient,
     read::input::{Counts, FilePlace},
-    runs::{left_out, of_other_runs},
+    runs::{of_other_runs, other_runs_note},
 };
 
 /// The largest number of gaps for lists that are only a part.
@@ -333,20 +333,20 @@ impl<'d> Gatherer<'d> {
 
     /// Returns `true` if the name is new. Of two versions neither counts, as the newer one is unknown.
     fn is_new(&mut self, key: Key, uid: &str, resource_version: &str, line: usize) -> bool {
-        let Some(known) = self.objects.get_mut(&key) else {
-            let known = KnownVersion {
+        let Some(version) = self.objects.get_mut(&key) else {
+            let version = KnownVersion {
                 uid: uid.into(),
                 resource_version: resource_version.into(),
                 file: Arc::clone(&self.file),
                 is_ambiguous: false,
             };
-            self.objects.insert(key, known);
+            self.objects.insert(key, version);
             return true;
         };
-        let is_same = *known.uid == *uid && *known.resource_version == *resource_version;
-        if (!is_same || resource_version.is_empty()) && !known.is_ambiguous {
-            known.is_ambiguous = true;
-            let (one, other) = (&known.file, &self.file);
+        let is_same = *version.uid == *uid && *version.resource_version == *resource_version;
+        if (!is_same || resource_version.is_empty()) && !version.is_ambiguous {
+            version.is_ambiguous = true;
+            let (one, other) = (&version.file, &self.file);
             let message =
                 format!("it is in the dump twice, in {one} and again at {other}:{line}: keep the newer one");
             let object = ObjectRef::new(key.0, &key.1, &key.2, "", "");
@@ -357,7 +357,7 @@ impl<'d> Gatherer<'d> {
 
     /// Removes objects in two versions, and unlabelled Secrets that are repeated or outside consumers' namespaces.
     fn withdraw(&mut self) {
-        let ambiguous = self.objects.iter().filter(|(_, known)| known.is_ambiguous);
+        let ambiguous = self.objects.iter().filter(|(_, version)| version.is_ambiguous);
         let ambiguous: HashSet<(&str, &str, &str)> = ambiguous
             .map(|((kind, namespace, name), _)| (*kind, &**namespace, &**name))
             .collect();
@@ -377,10 +377,10 @@ impl<'d> Gatherer<'d> {
             .iter()
             .filter(|namespace| namespace.consumer().is_some());
         let consumers: BTreeSet<&str> = consumers.map(|namespace| namespace.name.as_str()).collect();
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         evidence.unlabelled_secrets.retain(|secret| {
             consumers.contains(secret.namespace.as_str())
-                && seen.insert((secret.namespace.clone(), secret.name.clone()))
+                && names.insert((secret.namespace.clone(), secret.name.clone()))
         });
     }
 
@@ -412,13 +412,13 @@ impl<'d> Gatherer<'d> {
                 self.objects.keys().for_each(|(kind, ..)| self.ignored.add(kind));
                 return Err(InputError::Content(format!(
                     "{name} holds no ClusterProfile (but {}): dump with `kubectl get clusterprofiles,namespaces -A -o yaml --show-managed-fields`",
-                    self.ignored.counted()
+                    self.ignored.summary()
                 )));
             }
         }
         let mut notes = Vec::new();
         if !self.ignored.is_empty() {
-            notes.push(format!("ignored in the dump: {}", self.ignored.counted()));
+            notes.push(format!("ignored in the dump: {}", self.ignored.summary()));
         }
         let [profiles, slices] = self.versions;
         notes.extend(unknown_versions(&profiles, names::KIND));
@@ -429,10 +429,10 @@ impl<'d> Gatherer<'d> {
         } else {
             self.contents.remove(&Kind::Inventory);
         }
-        let asked = asked(&self.contents);
+        let kinds = requested(&self.contents);
         let mut evidence = self.evidence;
         let partial = self.partial.into_iter();
-        let partial = partial.filter(|(kind, _)| asked.get(kind) == Some(&Asked::Yes));
+        let partial = partial.filter(|(kind, _)| kinds.get(kind) == Some(&Requested::Yes));
         evidence
             .gaps
             .extend(partial.map(|(kind, reason)| Gap::of(kind, reason)));
@@ -446,9 +446,9 @@ impl<'d> Gatherer<'d> {
         header.hub.source = format!("dump {file}");
         header.hub.api_version = profiles.into_iter().next_back();
         header.hub.placement_version = slices.into_iter().next_back();
-        header.asked = asked;
+        header.requested = kinds;
         header.other_runs = of_other_runs(&evidence.profiles, None);
-        notes.extend(left_out(&header.other_runs));
+        notes.extend(other_runs_note(&header.other_runs));
         Ok(Input { evidence, notes })
     }
 }

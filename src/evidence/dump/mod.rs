@@ -27,12 +27,12 @@ use std::{
 
 use self::gather::Gatherer;
 use crate::{
-    Asked, Digester, Input, InputError, Kind, LimitError, Limits, Reason, ReasonId, api::names,
+    Digester, Input, InputError, Kind, LimitError, Limits, Reason, ReasonId, Requested, api::names,
     read::files::open,
 };
 
 /// Why a dump has no evidence of [`Kind::Requests`](super::Kind::Requests).
-pub const NO_AUDIT_LOG: Reason = Reason::known(ReasonId::NoAuditLog, "no audit log was given");
+pub const NO_AUDIT_LOG: Reason = Reason::new(ReasonId::NoAuditLog, "no audit log was given");
 
 /// Reads an unpacked dump. `name` is for messages and the header: a path, or a description of the reader, which bounds
 /// the whole and the ratio.
@@ -61,7 +61,7 @@ pub fn read_from(
 /// # Errors
 /// When a file cannot be read, they exceed a limit together, or none holds a readable ClusterProfile.
 pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Result<Input, InputError> {
-    let shown = path.display().to_string();
+    let directory = path.display().to_string();
     let unread = |file: &Path, cause| InputError::Read {
         path: file.display().to_string(),
         cause,
@@ -69,14 +69,14 @@ pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Resu
     let files = files(path).map_err(|cause| unread(path, cause))?;
     if files.is_empty() {
         return Err(InputError::Content(format!(
-            "{shown} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)"
+            "{directory} holds no *.yaml, *.yml or *.json file (subdirectories are not searched)"
         )));
     }
     let mut gatherer = Gatherer::new(digester, *limits);
-    let mut left = *limits;
+    let mut remaining = *limits;
     for file in files {
         let name = file.display().to_string();
-        let reader = open(&file, &left).map_err(|cause| unread(&file, cause))?;
+        let reader = open(&file, &remaining).map_err(|cause| unread(&file, cause))?;
         let (size, _) = document::read_file(reader, &name, &mut gatherer).map_err(|mut error| {
             // The files before this one have used a part of the limit.
             if let InputError::TooLarge {
@@ -88,9 +88,9 @@ pub fn read_directory(path: &Path, digester: &Digester, limits: &Limits) -> Resu
             }
             error
         })?;
-        left.whole = left.whole.saturating_sub(size);
+        remaining.whole = remaining.whole.saturating_sub(size);
     }
-    gatherer.finish(&shown)
+    gatherer.finish(&directory)
 }
 
 fn files(directory: &Path) -> io::Result<Vec<PathBuf>> {
@@ -145,16 +145,16 @@ const LACKING: [(Kind, &str); 11] = [
 ];
 
 /// Which kinds of evidence a dump with these contents has, and what to add for the others.
-fn asked(contents: &BTreeSet<Kind>) -> BTreeMap<Kind, Asked> {
-    let asked = LACKING.map(|(kind, reason)| {
+fn requested(contents: &BTreeSet<Kind>) -> BTreeMap<Kind, Requested> {
+    let kinds = LACKING.map(|(kind, reason)| {
         if contents.contains(&kind) {
-            (kind, Asked::Yes)
+            (kind, Requested::Yes)
         } else {
-            (kind, Asked::No(reason.into()))
+            (kind, Requested::No(reason.into()))
         }
     });
-    let requests = (Kind::Requests, Asked::No(NO_AUDIT_LOG));
-    asked.into_iter().chain([requests]).collect()
+    let requests = (Kind::Requests, Requested::No(NO_AUDIT_LOG));
+    kinds.into_iter().chain([requests]).collect()
 }
 
 /// A note on the versions of the API that the suite does not know, if there are any.

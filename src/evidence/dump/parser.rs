@@ -32,7 +32,7 @@ pub(super) struct Parsing {
 /// A thread that parses objects in order. Ends when this is dropped.
 pub(super) struct Parser {
     /// The objects that were begun and not taken yet, and their size together.
-    begun: VecDeque<Parsing>,
+    queue: VecDeque<Parsing>,
     size: usize,
     texts: SyncSender<(ObjectKind, Box<str>)>,
     objects: Receiver<ParsedObject>,
@@ -50,7 +50,7 @@ impl Parser {
             }
         });
         Self {
-            begun: VecDeque::new(),
+            queue: VecDeque::new(),
             size: 0,
             texts,
             objects,
@@ -60,29 +60,29 @@ impl Parser {
     /// Begins to parse an object.
     pub fn begin(&mut self, kind: ObjectKind, json: &str, api_version: &str, line: usize) {
         self.size += json.len();
-        self.begun.push_back(Parsing {
+        self.queue.push_back(Parsing {
             api_version: api_version.to_owned(),
             line,
             size: json.len(),
         });
-        let sent = self.texts.send((kind, json.into()));
-        sent.expect("only a panic ends the thread before this is dropped");
+        let result = self.texts.send((kind, json.into()));
+        result.expect("only a panic ends the thread before this is dropped");
     }
 
     /// Whether more objects, or more bytes, were begun and not taken yet.
     pub fn has_more_than(&self, count: usize, size: usize) -> bool {
-        self.begun.len() > count || self.size > size
+        self.queue.len() > count || self.size > size
     }
 
     /// Takes no object any more: the dump is not read on.
     pub fn give_up(&mut self) {
-        self.begun.clear();
+        self.queue.clear();
         self.size = 0;
     }
 
     /// The first object that was begun and not taken yet; none if there is none. Waits for it.
     pub fn next(&mut self) -> Option<(Parsing, ParsedObject)> {
-        let parsing = self.begun.pop_front()?;
+        let parsing = self.queue.pop_front()?;
         self.size -= parsing.size;
         let parsed = self.objects.recv();
         Some((

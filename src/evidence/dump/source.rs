@@ -6,7 +6,7 @@ use serde_json::{Deserializer, value::RawValue};
 
 use crate::{InputError, LimitError, Limits, read::input::FilePlace};
 
-/// How much is read at once at least, in bytes.
+/// The least to read per call, in bytes.
 pub(super) const PIECE: usize = 64 * 1024;
 
 /// At least as long as a byte order mark, and as a mark that ends a document with the byte after it.
@@ -229,11 +229,11 @@ impl<'f, R: Read> Source<'f, R> {
     }
 
     fn advance(&mut self, size: usize) {
-        let taken = &self.text[self.at..self.at + size];
-        match taken.rfind('\n') {
+        let piece = &self.text[self.at..self.at + size];
+        match piece.rfind('\n') {
             Some(last) => {
-                self.line += line_breaks(taken);
-                self.column = taken.len() - last - 1;
+                self.line += line_breaks(piece);
+                self.column = piece.len() - last - 1;
             }
             None => self.column += size,
         }
@@ -281,18 +281,18 @@ impl<'f, R: Read> Source<'f, R> {
         if self.text.len() > self.limits.object {
             return Err(self.place().too_large(LimitError::Object(self.limits.object)));
         }
-        let wanted = PIECE.max(self.text.len());
+        let size = PIECE.max(self.text.len());
         let mut bytes = mem::take(&mut self.split);
-        let known = bytes.len();
-        let mut piece = self.reader.by_ref().take(wanted as u64);
+        let split_len = bytes.len();
+        let mut piece = self.reader.by_ref().take(size as u64);
         let read = piece.read_to_end(&mut bytes);
         if self.size == 0 && (bytes.starts_with(&[0xFF, 0xFE]) || bytes.starts_with(&[0xFE, 0xFF])) {
             return Err(self.place().content(
                 ":1 is not UTF-8 text, but UTF-16, as PowerShell's `>` writes it: use `| Out-File -Encoding utf8`",
             ));
         }
-        self.size += (bytes.len() - known) as u64;
-        self.is_read = read.as_ref().map_or(true, |read| *read < wanted);
+        self.size += (bytes.len() - split_len) as u64;
+        self.is_read = read.as_ref().map_or(true, |read| *read < size);
         self.add(&bytes);
         if let Err(cause) = read {
             self.failure = Some(self.last_place().unread(cause));
@@ -302,7 +302,7 @@ impl<'f, R: Read> Source<'f, R> {
 
     /// Adds what is UTF-8. A character at the end may go on in the next piece.
     fn add(&mut self, bytes: &[u8]) {
-        let (valid, flaw) = match str::from_utf8(bytes) {
+        let (valid, error) = match str::from_utf8(bytes) {
             Ok(text) => (text, None),
             Err(error) => {
                 let valid = &bytes[..error.valid_up_to()];
@@ -311,9 +311,9 @@ impl<'f, R: Read> Source<'f, R> {
         };
         self.text += valid;
         self.is_blank &= valid.trim_ascii().is_empty();
-        let Some(flaw) = flaw else { return };
+        let Some(error) = error else { return };
         self.is_blank = false;
-        if flaw.error_len().is_none() && !self.is_read {
+        if error.error_len().is_none() && !self.is_read {
             self.split = bytes[valid.len()..].to_vec();
             return;
         }
@@ -322,7 +322,7 @@ impl<'f, R: Read> Source<'f, R> {
             ..self.place()
         };
         self.is_read = true;
-        self.failure = Some(place.content(match flaw.error_len() {
+        self.failure = Some(place.content(match error.error_len() {
             Some(_) => " is not UTF-8 text: is this a dump of kubectl?",
             None => CUT_SHORT,
         }));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    Asked, Digester, Input, InputError, Kind, LimitError, Limits, Origin, read_input, read_input_bounded,
+    Digester, Input, InputError, Kind, LimitError, Limits, Origin, Requested, read_input, read_input_bounded,
 };
 
 fn read(text: impl AsRef<[u8]>) -> Result<Input, InputError> {
@@ -56,13 +56,13 @@ fn yaml_and_json_give_the_same_evidence() {
     let from_json = read(list.to_string()).expect("reads JSON");
     let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: n, labels: {x: y}}\n";
     let a = profile("a");
-    for same in [
+    for dump in [
         format!("%YAML 1.2\n---\n# of kubectl\n{a}---\n---\r\n{namespace}...\n"),
         serde_json::to_string_pretty(&list).expect("writes"),
         list["items"].to_string(),
         format!("{}\n\n---\n{}", list["items"][0], list["items"][1]),
     ] {
-        assert_eq!(read(&same).expect("reads"), from_json, "{same}");
+        assert_eq!(read(&dump).expect("reads"), from_json, "{dump}");
     }
 
     // In YAML 1.1, `on`, `yes`, and `off` are booleans, and the time is a time.
@@ -81,7 +81,7 @@ fn dump_says_which_evidence_it_lacks() {
     assert_eq!(bare.header.hub.api_version.as_deref(), Some("v1alpha1"));
     assert_eq!(bare.header.window, None);
     assert_eq!(bare.profiles[0].versions[0].at, None);
-    assert_eq!(bare.asked(Kind::Inventory), &Asked::Yes);
+    assert_eq!(bare.requested(Kind::Inventory), &Requested::Yes);
     for (kind, remedy) in [
         (Kind::Namespaces, "kubectl get namespaces"),
         (Kind::Secrets, "kubectl get secrets"),
@@ -89,9 +89,9 @@ fn dump_says_which_evidence_it_lacks() {
         (Kind::Timeline, "observe a hub"),
         (Kind::Requests, "no audit log was given"),
     ] {
-        let asked = bare.asked(kind);
-        let has_remedy = matches!(asked, Asked::No(reason) if reason.contains(remedy));
-        assert!(has_remedy, "{kind}: {asked:?}");
+        let requested = bare.requested(kind);
+        let has_remedy = matches!(requested, Requested::No(reason) if reason.contains(remedy));
+        assert!(has_remedy, "{kind}: {requested:?}");
     }
 
     let fields = "managedFields: [{manager: m, operation: Update}]";
@@ -100,7 +100,7 @@ fn dump_says_which_evidence_it_lacks() {
     let secret = "---\nkind: Secret\napiVersion: v1\nmetadata: {name: s, namespace: n}\n";
     let full = read(owned + namespace + secret).expect("reads").evidence;
     for kind in [Kind::Namespaces, Kind::Secrets, Kind::Writers] {
-        assert_eq!(full.asked(kind), &Asked::Yes, "{kind}");
+        assert_eq!(full.requested(kind), &Requested::Yes, "{kind}");
     }
 }
 
@@ -274,9 +274,9 @@ fn directory_is_one_dump() {
     put("c.json", "{");
     let cut = message(folder.path());
     assert!(cut.contains("c.json:1 ends in the middle"), "{cut}");
-    let missing = message(&folder.path().join("none.yaml"));
-    let is_named = missing.starts_with("failed to read ") && missing.contains("none.yaml");
-    assert!(is_named, "{missing}");
+    let absent = message(&folder.path().join("none.yaml"));
+    let is_named = absent.starts_with("failed to read ") && absent.contains("none.yaml");
+    assert!(is_named, "{absent}");
 }
 
 #[test]

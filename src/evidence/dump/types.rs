@@ -68,12 +68,12 @@ impl Types {
 
     /// This type, with the empty parts filled from that of a list's items.
     pub fn or(self, of_list: Option<&Self>) -> Self {
-        let either = |own: String, other: &String| if own.is_empty() { other.clone() } else { own };
+        let either = |text: String, default: &String| if text.is_empty() { default.clone() } else { text };
         match of_list {
             None => self,
-            Some(other) => Self {
-                api_version: either(self.api_version, &other.api_version),
-                kind: either(self.kind, &other.kind),
+            Some(of_item) => Self {
+                api_version: either(self.api_version, &of_item.api_version),
+                kind: either(self.kind, &of_item.kind),
             },
         }
     }

@@ -76,10 +76,10 @@ impl<W: Write> Summing<W> {
 
 impl<W: Write> Write for Summing<W> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        let written = self.into.write(piece)?;
-        self.digest.update(&piece[..written]);
-        self.bytes += written as u64;
-        Ok(written)
+        let count = self.into.write(piece)?;
+        self.digest.update(&piece[..count]);
+        self.bytes += count as u64;
+        Ok(count)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -102,9 +102,9 @@ mod tests {
         let sums = ["evidence.jsonl", "evidence.jsonl.zst"].map(|name| {
             let path = folder.path().join(name);
             let into = std::fs::File::create(&path).expect("created");
-            let written = file::write_summed(&Evidence::default(), &path, into).expect("written");
+            let checksum = file::write_summed(&Evidence::default(), &path, into).expect("written");
             let read = sum(&path).expect("a file");
-            assert_eq!(written, read, "{name}");
+            assert_eq!(checksum, read, "{name}");
             read
         });
         assert_eq!(sums[0], sums[1]);

@@ -10,8 +10,8 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use super::record::{Covers, Deleted, Line, MergePatch, Patch, Record, section_of};
 use crate::{
-    Asked, Evidence, Gap, Header, Input, Later, Log, Look, Member, ObjectKey, ObjectRef, Request, Tracked,
-    Version, Window,
+    Evidence, Gap, Header, Input, Later, Log, Member, MemberSample, ObjectKey, ObjectRef, Request, Requested,
+    Tracked, Version, Window,
     api::{ClusterProfile, PlacementDecision},
     lenient,
     read::input::Counts,
@@ -190,16 +190,16 @@ impl Gathered {
             evidence.later.sort();
         }
         if !self.is_whole {
-            let lost = evidence.header.asked.iter().filter(|(kind, asked)| {
+            let kinds = evidence.header.requested.iter().filter(|(kind, requested)| {
                 // The section of the cut may lack records; later sections lack all.
-                **asked == Asked::Yes && section_of(**kind) >= self.section
+                **requested == Requested::Yes && section_of(**kind) >= self.section
             });
             let reason = format!("the evidence file is cut short after line {lines}: record it again");
-            let gaps: Vec<Gap> = lost.map(|(kind, _)| Gap::of(*kind, reason.clone())).collect();
+            let gaps: Vec<Gap> = kinds.map(|(kind, _)| Gap::of(*kind, reason.clone())).collect();
             evidence.gaps.extend(gaps);
         }
         let notes = (!self.unknown.is_empty())
-            .then(|| format!("skipped records of unknown kinds: {}", self.unknown.counted()));
+            .then(|| format!("skipped records of unknown kinds: {}", self.unknown.summary()));
         Input {
             evidence,
             notes: notes.into_iter().collect(),
@@ -217,9 +217,9 @@ fn add_version<T: Tracked + Serialize>(evidence: &mut Evidence, patch: Patch<'_>
 }
 
 fn add_sample(member: Option<&mut Member>, patch: MergePatch) -> Result<(), String> {
-    let samples = &mut member.ok_or(NO_MEMBER)?.looks;
+    let samples = &mut member.ok_or(NO_MEMBER)?.samples;
     let last = samples.last().ok_or(NO_MEMBER)?;
-    let mut next: Look = patched(last, patch)?;
+    let mut next: MemberSample = patched(last, patch)?;
     next.share_with(samples);
     samples.push(next);
     Ok(())
@@ -239,7 +239,7 @@ fn delete<T: Tracked>(evidence: &mut Evidence, deleted: &Deleted) -> Result<(), 
     Ok(())
 }
 
-/// Whether a request is the suite's own. On a testbed the run stands in for the manager, so its requests are kept with the others.
+/// Whether a request is the suite's own. On a testbed the run acts as the manager: its requests count as those of a manager.
 fn is_kept_apart(evidence: &Evidence, request: &Request) -> bool {
     evidence.testbed.is_none() && request.is_the_suites()
 }

@@ -33,7 +33,7 @@ pub fn is_one(path: &Path) -> io::Result<bool> {
 
 /// The JSON Schema of one line.
 pub fn schema() -> Schema {
-    crate::json_schema::read::<record::Record>()
+    crate::json_schema::of_input::<record::Record>()
 }
 
 /// JSON Schemas (draft 2020-12) of the files that the suite reads and writes, generated from their types.
@@ -41,7 +41,7 @@ pub mod json_schema {
     use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 
     /// The schema of a file that the suite reads: optional keys may be absent.
-    pub fn read<T: JsonSchema>() -> Schema {
+    pub fn of_input<T: JsonSchema>() -> Schema {
         SchemaSettings::draft2020_12()
             .for_deserialize()
             .into_generator()
@@ -49,7 +49,7 @@ pub mod json_schema {
     }
 
     /// The schema of a file that the suite writes: keys that it always writes are required.
-    pub fn written<T: JsonSchema>() -> Schema {
+    pub fn of_output<T: JsonSchema>() -> Schema {
         SchemaSettings::draft2020_12()
             .for_serialize()
             .into_generator()

@@ -33,12 +33,12 @@ pub fn read_from(mut reader: impl BufRead, name: &str, limits: &Limits) -> Resul
             whole = number;
             continue;
         }
-        let broken = |flaw| place.content(format_args!(": {flaw}"));
+        let content_error = |error| place.content(format_args!(": {error}"));
         match Line::read(line.text) {
-            Ok(line) => gathered.take(line, number).map_err(broken)?,
+            Ok(line) => gathered.take(line, number).map_err(content_error)?,
             // The writing run, or a copy of the file, ended in the middle of a line.
             Err(_) if line.cut && number > 1 => break,
-            Err(flaw) => return Err(broken(flaw)),
+            Err(error) => return Err(content_error(error)),
         }
         if gathered.unreadable() > limits.unreadable {
             return Err(place.too_large(LimitError::Unreadable(limits.unreadable)));

@@ -24,7 +24,7 @@ const TEXTS: [&str; 9] = [
 ];
 
 fn any_of<T: JsonSchema + DeserializeOwned + Debug>() -> impl Strategy<Value = T> {
-    let root = json_schema::read::<T>().to_value();
+    let root = json_schema::of_input::<T>().to_value();
     Just(()).prop_perturb(move |(), rng| {
         let value = Generator { root: &root, rng }.value("", &root);
         serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error} in {value:#}"))
@@ -189,9 +189,9 @@ fn valid(mut evidence: Evidence) -> Evidence {
         let requests = evidence.requests.iter_mut().flat_map(|log| &mut log.events);
         requests.for_each(|request| request.user_agent = suite.into());
     }
-    let own = evidence.own_requests.iter_mut();
-    let own = own.chain(&mut evidence.own_slice_requests);
-    own.for_each(|request| request.user_agent = suite.into());
+    let requests = evidence.own_requests.iter_mut();
+    let requests = requests.chain(&mut evidence.own_slice_requests);
+    requests.for_each(|request| request.user_agent = suite.into());
     evidence
 }
 

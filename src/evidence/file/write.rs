@@ -40,9 +40,9 @@ fn packed<T>(
     /// Higher levels barely shrink the content and take much longer.
     const LEVEL: i32 = 3;
     let mut encoder = zstd::Encoder::new(into, LEVEL)?;
-    let written = write(&mut encoder)?;
+    let result = write(&mut encoder)?;
     encoder.finish()?.flush()?;
-    Ok(written)
+    Ok(result)
 }
 
 /// Writes evidence as JSON Lines, in the format of this suite. Fails if the system cannot write it.
@@ -154,14 +154,13 @@ impl<W: Write> Lines<W> {
 
     /// Writes a member with its first sample, and patches for the later ones.
     fn put_member(&mut self, member: &Member) -> io::Result<()> {
-        let Member { profile, way, looks } = member;
         self.put(Record::Member(Box::new(Member {
-            profile: profile.clone(),
-            way: way.clone(),
-            looks: looks.iter().take(1).cloned().collect(),
+            profile: member.profile.clone(),
+            access: member.access.clone(),
+            samples: member.samples.iter().take(1).cloned().collect(),
         })))?;
         let mut patches = Patches::default();
-        for sample in looks {
+        for sample in &member.samples {
             if let Some(patch) = patches.next(sample)? {
                 self.put(Record::MemberSample(patch))?;
             }

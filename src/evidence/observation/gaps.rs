@@ -57,8 +57,7 @@ named_enum! {
 /// Whether evidence was requested.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "Requested")]
-pub enum Asked {
+pub enum Requested {
     /// It was requested. A [`Gap`] records what was unavailable.
     Yes,
     /// It was not requested.
@@ -98,10 +97,10 @@ impl Gap {
 
     /// Limits the gap to a span of time.
     #[must_use]
-    pub fn within(self, lost: Window) -> Self {
+    pub fn within(self, span: Window) -> Self {
         Self {
-            from: Some(lost.from),
-            until: Some(lost.until),
+            from: Some(span.from),
+            until: Some(span.until),
             ..self
         }
     }
@@ -123,7 +122,7 @@ struct OfKind {
     all: Vec<usize>,
     whole: Vec<usize>,
     /// The gaps of single objects, by namespace and name.
-    own: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
+    by_object: BTreeMap<String, BTreeMap<String, Vec<usize>>>,
     times: Spans,
     times_of_whole: Spans,
 }
@@ -137,7 +136,7 @@ pub struct Spans {
     /// In order of their beginnings, each with the latest end of it and those before.
     until_now: Vec<Span>,
     /// In order and apart from each other, without those of no length.
-    apart: Vec<Span>,
+    union: Vec<Span>,
 }
 
 static NONE: LazyLock<OfKind> = LazyLock::new(OfKind::default);
@@ -146,11 +145,11 @@ impl Spans {
     fn of<'g>(gaps: impl Iterator<Item = &'g Gap>) -> Self {
         let mut until_now: Vec<Span> = gaps.map(Gap::span).collect();
         until_now.sort_unstable();
-        let mut apart: Vec<Span> = Vec::new();
+        let mut union: Vec<Span> = Vec::new();
         for (from, until) in until_now.iter().copied().filter(|(from, until)| from < until) {
-            match apart.last_mut() {
+            match union.last_mut() {
                 Some(last) if from <= last.1 => last.1 = last.1.max(until),
-                _ => apart.push((from, until)),
+                _ => union.push((from, until)),
             }
         }
         let mut latest = i64::MIN;
@@ -158,7 +157,7 @@ impl Spans {
             latest = latest.max(*until);
             *until = latest;
         }
-        Self { until_now, apart }
+        Self { until_now, union }
     }
 
     /// The earliest beginning of those that end at a moment or later.
@@ -168,8 +167,8 @@ impl Spans {
     }
 
     /// The time in any of them: half-open spans, in order and apart from each other.
-    pub fn apart(&self) -> &[(i64, i64)] {
-        &self.apart
+    pub fn union(&self) -> &[(i64, i64)] {
+        &self.union
     }
 }
 
@@ -191,8 +190,8 @@ impl Gaps {
                 match &gap.object {
                     None => of_kind.whole.push(place),
                     Some(object) => {
-                        let named = of_kind.own.entry(object.namespace.clone()).or_default();
-                        named.entry(object.name.clone()).or_default().push(place);
+                        let names = of_kind.by_object.entry(object.namespace.clone()).or_default();
+                        names.entry(object.name.clone()).or_default().push(place);
                     }
                 }
             }
@@ -217,8 +216,8 @@ impl Gaps {
 
     /// The gaps of one object, in their order.
     pub fn of_object(&self, kind: Kind, namespace: &str, name: &str) -> impl Iterator<Item = &Gap> + use<'_> {
-        let named = self.of(kind).own.get(namespace);
-        let places = named.and_then(|named| named.get(name));
+        let names = self.of(kind).by_object.get(namespace);
+        let places = names.and_then(|names| names.get(name));
         self.at(places.map(Vec::as_slice).unwrap_or_default())
     }
 
@@ -245,7 +244,7 @@ impl Gaps {
     /// Whether a list of a kind may lack objects of a namespace.
     pub fn may_lack(&self, kind: Kind, namespace: &str) -> bool {
         let of_kind = self.of(kind);
-        !of_kind.whole.is_empty() || of_kind.own.contains_key(namespace)
+        !of_kind.whole.is_empty() || of_kind.by_object.contains_key(namespace)
     }
 
     fn at<'g>(&'g self, places: &'g [usize]) -> impl Iterator<Item = &'g Gap> + use<'g> {
@@ -323,9 +322,9 @@ mod tests {
             gap(Kind::Timeline, Some("a"), 1, 2),
         ]
         .into();
-        let places = |found: Vec<&Gap>| {
-            let place = |found: &Gap| gaps.iter().position(|gap| std::ptr::eq(gap, found));
-            found.into_iter().filter_map(place).collect::<Vec<_>>()
+        let places = |hits: Vec<&Gap>| {
+            let place = |hit: &Gap| gaps.iter().position(|gap| std::ptr::eq(gap, hit));
+            hits.into_iter().filter_map(place).collect::<Vec<_>>()
         };
         assert_eq!(places(gaps.of_object(Kind::Timeline, "n", "a").collect()), [3, 6]);
         assert!(gaps.of_object(Kind::Timeline, "m", "a").next().is_none());
@@ -341,20 +340,20 @@ mod tests {
 
     #[test]
     fn times_of_gaps_are_found() {
-        let lost = |from, until| gap(Kind::Timeline, None, from, until);
-        let mut gaps: Gaps = vec![lost(7, 9), lost(5, 8), lost(20, 20), lost(1, 2), lost(2, 3)].into();
+        let miss = |from, until| gap(Kind::Timeline, None, from, until);
+        let mut gaps: Gaps = vec![miss(7, 9), miss(5, 8), miss(20, 20), miss(1, 2), miss(2, 3)].into();
         let times = gaps.times(Kind::Timeline);
-        let apart = [(1, 3), (5, 9)].map(|(from, until)| (second(from), second(until)));
-        assert_eq!(times.apart(), apart);
+        let union = [(1, 3), (5, 9)].map(|(from, until)| (second(from), second(until)));
+        assert_eq!(times.union(), union);
         let earliest = |at| times.earliest(second(at)).map_or(-1, |from| from / 1_000_000);
-        let found = [0, 2, 3, 4, 8, 9, 10, 20, 21].map(earliest);
-        assert_eq!(found, [1, 1, 2, 5, 5, 7, 20, 20, -1]);
-        assert_eq!(gaps.times(Kind::Probe).apart(), []);
+        let starts = [0, 2, 3, 4, 8, 9, 10, 20, 21].map(earliest);
+        assert_eq!(starts, [1, 1, 2, 5, 5, 7, 20, 20, -1]);
+        assert_eq!(gaps.times(Kind::Probe).union(), []);
 
         let whole = gaps.times_of_all(Kind::Timeline);
-        assert_eq!(whole.apart(), apart);
+        assert_eq!(whole.union(), union);
         gaps[3].object = Some(ObjectRef::default());
-        let rest = [(second(2), second(3)), apart[1]];
-        assert_eq!(gaps.times_of_all(Kind::Timeline).apart(), rest);
+        let rest = [(second(2), second(3)), union[1]];
+        assert_eq!(gaps.times_of_all(Kind::Timeline).union(), rest);
     }
 }

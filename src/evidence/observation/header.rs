@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    About, Asked, Kind, ObjectKey, Settled,
+    About, Kind, ObjectKey, Requested, Settled,
     api::{ClusterProfile, Edition, Feature, ObjectKind, PlacementDecision, Role, names, shape::is_default},
 };
 
@@ -49,8 +49,7 @@ pub struct Header {
     /// The runner's permissions on the hub.
     pub permissions: Vec<Permission>,
     /// Which kinds of evidence were requested. An absent kind was not.
-    #[serde(rename = "requested")]
-    pub asked: BTreeMap<Kind, Asked>,
+    pub requested: BTreeMap<Kind, Requested>,
     /// Profiles that other conformance runs created, or whose members they joined. They are not judged.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub other_runs: BTreeSet<ObjectKey>,
@@ -272,17 +271,15 @@ impl Scope {
             && self
                 .scheduler
                 .as_deref()
-                .is_none_or(|judged| slice.scheduler() == judged)
+                .is_none_or(|name| slice.scheduler() == name)
     }
 
     /// Returns `true` if a manager's profiles are judged. The label counts only if the spec names no manager.
     pub fn holds_manager(&self, manager: &str, label: Option<&str>) -> bool {
-        self.cluster_manager
-            .as_deref()
-            .is_none_or(|judged| match manager {
-                "" => label == Some(judged),
-                manager => manager == judged,
-            })
+        self.cluster_manager.as_deref().is_none_or(|name| match manager {
+            "" => label == Some(name),
+            manager => manager == name,
+        })
     }
 }
 

@@ -84,7 +84,7 @@ pub enum ReasonId {
 
 impl Reason {
     /// A reason of that sort.
-    pub const fn known(id: ReasonId, words: &'static str) -> Self {
+    pub const fn new(id: ReasonId, words: &'static str) -> Self {
         Self {
             id: Some(id),
             words: Cow::Borrowed(words),
@@ -93,7 +93,7 @@ impl Reason {
 
     /// Why the evidence does not decide.
     pub const fn unknown(words: &'static str) -> Self {
-        Self::known(ReasonId::Unknown, words)
+        Self::new(ReasonId::Unknown, words)
     }
 
     /// A reason of that sort, in words that hold what was seen.
@@ -167,8 +167,8 @@ enum Written {
 }
 
 impl From<Written> for Reason {
-    fn from(written: Written) -> Self {
-        match written {
+    fn from(text: Written) -> Self {
+        match text {
             Written::Words(words) => words.into(),
             Written::Known { id, words } => Self::of(id, words),
         }

@@ -169,11 +169,11 @@ pub(crate) fn unpacked(
     let whole = Cursor::new(head).chain(plain);
     let (content, packed): (Box<dyn Read + Send>, _) = if is_packed {
         let size = Arc::new(AtomicU64::new(0));
-        let counted = Counted {
+        let counter = Counted {
             reader: whole,
             size: Arc::clone(&size),
         };
-        (Box::new(zstd::Decoder::new(counted)?), Some(size))
+        (Box::new(zstd::Decoder::new(counter)?), Some(size))
     } else {
         (Box::new(whole), None)
     };

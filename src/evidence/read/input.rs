@@ -87,8 +87,8 @@ impl FilePlace<'_> {
     }
 
     /// The error for content that is wrong here.
-    pub fn content(&self, flaw: impl fmt::Display) -> InputError {
-        InputError::Content(format!("{self}{flaw}"))
+    pub fn content(&self, message: impl fmt::Display) -> InputError {
+        InputError::Content(format!("{self}{message}"))
     }
 }
 
@@ -103,10 +103,10 @@ pub fn read_input_bounded(path: &Path, digester: &Digester, limits: &Limits) -> 
     if path.is_dir() {
         return dump::read_directory(path, digester, limits);
     }
-    let shown = path.display().to_string();
+    let path_text = path.display().to_string();
     let name = match path.to_str() {
         Some("-") => "standard input",
-        _ => &shown,
+        _ => &path_text,
     };
     let unread = |cause| InputError::Read {
         path: name.to_owned(),
@@ -145,10 +145,10 @@ impl Counts {
     }
 
     /// The counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
-    pub fn counted(&self) -> String {
+    pub fn summary(&self) -> String {
         const SHOWN: usize = 20;
-        let shown = self.0.iter().take(SHOWN);
-        let mut counts: Vec<String> = shown.map(|(what, count)| format!("{count} × {what}")).collect();
+        let entries = self.0.iter().take(SHOWN);
+        let mut counts: Vec<String> = entries.map(|(what, count)| format!("{count} × {what}")).collect();
         let more: usize = self.0.values().skip(SHOWN).sum();
         if more > 0 {
             counts.push(format!("{more} of other kinds"));

@@ -85,13 +85,13 @@ pub fn unparsable(json: &[u8], error: &serde_json::Error) -> String {
         return "it is not UTF-8 text".to_owned();
     }
     let error = error.to_string();
-    let known = [
+    let texts = [
         ("recursion limit", "it nests too deep"),
         ("number out of range", "a number in it is out of range"),
         ("hex escape", "a text in it is not Unicode"),
     ];
-    let known = known.iter().find(|(sign, _)| error.contains(sign));
-    known.map_or("it is not JSON", |(_, message)| message).to_owned()
+    let texts = texts.iter().find(|(sign, _)| error.contains(sign));
+    texts.map_or("it is not JSON", |(_, message)| message).to_owned()
 }
 
 /// Describes the smallest part that does not fit.
@@ -174,13 +174,13 @@ pub fn identity(json: &[u8], kind: &str) -> ObjectRef {
     let spoilt = matches!(whole, Cow::Owned(_));
     let object = parts(&whole);
     let metadata = parts(object.get("metadata").map(|raw| raw.get()).unwrap_or_default());
-    let known = |key: &str| text(&metadata, key, spoilt).unwrap_or_default();
+    let part = |key: &str| text(&metadata, key, spoilt).unwrap_or_default();
     ObjectRef {
         kind: text(&object, "kind", spoilt).unwrap_or_else(|| kind.to_owned()),
-        namespace: known("namespace"),
-        name: known("name"),
-        uid: known("uid"),
-        resource_version: known("resourceVersion"),
+        namespace: part("namespace"),
+        name: part("name"),
+        uid: part("uid"),
+        resource_version: part("resourceVersion"),
     }
 }
 

@@ -69,10 +69,10 @@ impl UserFileError {
 }
 
 /// A typo gets the nearest name, anything else all of them.
-fn unknown(what: &'static str, given: &str, known: &[&'static str]) -> String {
-    let name = UnknownName::among(what, given, known.iter().copied());
+fn unknown(what: &'static str, input: &str, names: &[&'static str]) -> String {
+    let name = UnknownName::among(what, input, names.iter().copied());
     match name.nearest {
         Some(_) => name.to_string(),
-        None => format!("{name}: choose one of {}", known.join(", ")),
+        None => format!("{name}: choose one of {}", names.join(", ")),
     }
 }

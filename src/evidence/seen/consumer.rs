@@ -89,7 +89,7 @@ impl ConsumerSpec {
     pub fn reads_slice(&self, slice: &PlacementDecision) -> bool {
         let is_near = self.namespaces.is_empty() || self.namespaces.contains(&*slice.metadata.namespace);
         let key = slice.label(LABEL_DECISION_KEY);
-        is_near && self.decision.as_deref().is_none_or(|own| key == Some(own))
+        is_near && self.decision.as_deref().is_none_or(|name| key == Some(name))
     }
 }
 
@@ -140,8 +140,8 @@ pub struct Mentions {
     /// Whether the consumer's log was read, too: its author says where it is.
     pub log: bool,
     /// What was found, each once.
-    #[serde(rename = "items", skip_serializing_if = "Vec::is_empty")]
-    pub found: Vec<Mention>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<Mention>,
 }
 
 /// A text in which a staged profile is named, or a credential of a testbed's member stands.

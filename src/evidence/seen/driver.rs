@@ -23,25 +23,22 @@ pub struct Driver {
     /// The run's id. Everything that the run created carries it.
     pub run: String,
     /// True if the members that it joined were fake members of the suite. Older suites did not say.
-    #[serde(rename = "fakeMembers", skip_serializing_if = "std::ops::Not::not")]
-    pub stand_ins: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fake_members: bool,
     /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
-    #[serde(rename = "availableActions")]
-    pub able: BTreeSet<DriverAction>,
+    pub available_actions: BTreeSet<DriverAction>,
     /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.
-    #[serde(rename = "unavailableActions")]
-    pub lacking: BTreeMap<DriverAction, Reason>,
+    pub unavailable_actions: BTreeMap<DriverAction, Reason>,
     /// The steps, in the order of their start.
     pub steps: Vec<DriverStep>,
     /// Profiles that the run created or wrote to. Only rules on the driver's steps judge them.
-    #[serde(rename = "writtenProfiles")]
-    pub touched: BTreeSet<ObjectKey>,
+    pub written_profiles: BTreeSet<ObjectKey>,
     /// Slices of decisions that the run created or wrote to. If it tampered with one slice, all of its decision.
     #[serde(
         rename = "writtenPlacementDecisions",
         skip_serializing_if = "BTreeSet::is_empty"
     )]
-    pub touched_slices: BTreeSet<ObjectKey>,
+    pub written_slices: BTreeSet<ObjectKey>,
 }
 
 /// Namespace and name of a profile or a slice.
@@ -101,11 +98,10 @@ pub struct DriverStep {
     /// Seconds after `until` that the implementation has to react.
     pub patience_seconds: i64,
     /// End of the observation. If it is before the deadline and nothing happened, the run was cut short.
-    #[serde(rename = "observedUntil")]
-    pub looked_until: Timestamp,
+    pub observed_until: Timestamp,
     /// When the run saw the reaction that it waited for; none if it saw none, or waited to see that nothing changes.
-    #[serde(rename = "reactedAt", default, skip_serializing_if = "Option::is_none")]
-    pub reacted: Option<Timestamp>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reacted_at: Option<Timestamp>,
     /// What the scheduler was asked for, in a step that concerns a placement of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementRequest>,
@@ -265,8 +261,8 @@ impl DriverStep {
             until: at,
             outcome: StepOutcome::Done,
             patience_seconds: 0,
-            looked_until: at,
-            reacted: None,
+            observed_until: at,
+            reacted_at: None,
             placement: None,
             slice: None,
             change: None,
@@ -389,8 +385,8 @@ impl PlacementRequest {
     /// The keys of its decision: those of the versions that name it.
     fn keys<'h>(&self, all: &'h [SliceHistory]) -> BTreeSet<DecisionId<'h>> {
         let versions = all.iter().flat_map(|history| &history.versions);
-        let its = versions.filter(|version| self.names(&version.object));
-        its.filter_map(|version| DecisionId::of_keyed(&version.object))
+        let hits = versions.filter(|version| self.names(&version.object));
+        hits.filter_map(|version| DecisionId::of_keyed(&version.object))
             .collect()
     }
 

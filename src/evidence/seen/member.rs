@@ -21,18 +21,15 @@ pub struct Member {
     /// The profile of the member.
     pub profile: ObjectRef,
     /// The access, for people: `context lisbon of members.yaml`, `Secret consumer/a`.
-    #[serde(rename = "access")]
-    pub way: String,
+    pub access: String,
     /// Its answers, oldest first. Empty if it never answered; a gap has the reason.
-    #[serde(rename = "samples")]
-    pub looks: Vec<Look>,
+    pub samples: Vec<MemberSample>,
 }
 
 /// One round of answers of a member. Equal looks share their parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "MemberSample")]
-pub struct Look {
+pub struct MemberSample {
     /// When the first request was sent, by the runner's clock.
     pub from: Timestamp,
     /// When the last answer arrived.
@@ -60,7 +57,7 @@ pub struct Look {
     pub missing: Arc<BTreeMap<MemberPart, Reason>>,
 }
 
-impl Look {
+impl MemberSample {
     /// A sample without any answer, for these reasons.
     pub fn without_answers(at: Timestamp, missing: BTreeMap<MemberPart, Reason>) -> Self {
         Self {
@@ -152,8 +149,7 @@ pub struct Login {
     /// The profile of the member.
     pub profile: ObjectRef,
     /// The source of the credential.
-    #[serde(rename = "credential")]
-    pub with: LoginWith,
+    pub credential: LoginCredential,
     /// The result.
     pub outcome: LoginOutcome,
 }
@@ -161,8 +157,7 @@ pub struct Login {
 /// The source of a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-#[schemars(rename = "LoginCredential")]
-pub enum LoginWith {
+pub enum LoginCredential {
     /// A consumer's Secret.
     Secret(ObjectRef),
     /// The credential plugin of this access provider (KEP-5339).
@@ -203,24 +198,24 @@ pub enum LoginOutcome {
 impl Member {
     /// Lets all looks share their equal parts.
     pub fn share(&mut self) {
-        for index in 1..self.looks.len() {
-            let (earlier, later) = self.looks.split_at_mut(index);
+        for index in 1..self.samples.len() {
+            let (earlier, later) = self.samples.split_at_mut(index);
             later[0].share_with(earlier);
         }
     }
 
     /// The last look with that part.
-    pub fn last<T>(&self, part: impl Fn(&Look) -> Option<T>) -> Option<(&Look, T)> {
-        self.looks
+    pub fn last<T>(&self, part: impl Fn(&MemberSample) -> Option<T>) -> Option<(&MemberSample, T)> {
+        self.samples
             .iter()
             .rev()
             .find_map(|look| part(look).map(|value| (look, value)))
     }
 }
 
-impl Look {
+impl MemberSample {
     /// Shares each part that equals the one of the sample before.
-    pub fn share_with(&mut self, earlier: &[Look]) {
+    pub fn share_with(&mut self, earlier: &[MemberSample]) {
         let Some(before) = earlier.last() else { return };
         share_some(&mut self.version, &before.version);
         share_some(&mut self.readyz, &before.readyz);

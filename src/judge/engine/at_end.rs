@@ -3,7 +3,7 @@
 //! Profiles are compared with Secrets only by what they reported throughout the last 2 min of the watch.
 
 use evidence::{
-    Credential, EndpointCall, Login, LoginOutcome, LoginWith, Namespace, Secret, UnlabelledSecret,
+    Credential, EndpointCall, Login, LoginCredential, LoginOutcome, Namespace, Secret, UnlabelledSecret,
     api::{Feature, names},
 };
 
@@ -32,9 +32,9 @@ pub(crate) fn secret(check: fn(&ConsumerSecret, &Hub) -> Answer) -> impl Evaluat
 pub(crate) fn login(check: fn(&ConsumerSecret, &LoginOutcome) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         let logins = hub.evidence.logins.iter();
-        let with_secrets = logins.filter_map(|login| match &login.with {
-            LoginWith::Secret(secret) => Some(((&*secret.namespace, &*secret.name), login)),
-            LoginWith::Plugin(_) => None,
+        let with_secrets = logins.filter_map(|login| match &login.credential {
+            LoginCredential::Secret(secret) => Some(((&*secret.namespace, &*secret.name), login)),
+            LoginCredential::Plugin(_) => None,
         });
         let tried: HashMap<(&str, &str), &Login> = with_secrets.collect();
         if hub.consumer_secrets().is_empty() {
@@ -261,9 +261,9 @@ pub(super) fn by_credential<'e>(secrets: &[ConsumerSecret<'e>]) -> BTreeMap<&'e 
         let kubeconfig = secret.secret.kubeconfig.iter();
         let users = kubeconfig.flat_map(|kubeconfig| &kubeconfig.users);
         for credential in users.flat_map(|user| &user.credentials) {
-            let known = places.entry(credential).or_default();
-            if known.last() != Some(&place) {
-                known.push(place);
+            let places_of_credential = places.entry(credential).or_default();
+            if places_of_credential.last() != Some(&place) {
+                places_of_credential.push(place);
             }
         }
     }
@@ -334,7 +334,7 @@ pub(crate) fn endpoint_calls(check: fn(&ClusterProfile, &[&EndpointCall]) -> Ans
 pub(crate) fn plugin_logins(check: fn(&ClusterProfile, &[&Login]) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         let logins = hub.evidence.logins.iter();
-        let by_plugins = logins.filter(|login| matches!(login.with, LoginWith::Plugin(_)));
+        let by_plugins = logins.filter(|login| matches!(login.credential, LoginCredential::Plugin(_)));
         let calls = by_plugins.map(|login| ProfileCall {
             call: login,
             profile: &login.profile,
@@ -387,7 +387,7 @@ fn answer_of_calls<'e, C>(
 ) -> Answer {
     let timeline = Timeline::of_name(hub.evidence, &object.histories);
     let mut last = None;
-    let mut counted = Vec::new();
+    let mut examined = Vec::new();
     let mut is_any_missed = false;
     for call in calls {
         // Members are called when the watch has ended, too.
@@ -396,13 +396,13 @@ fn answer_of_calls<'e, C>(
             Ok(profiles) if profiles.iter().all(|profile| (call.precondition)(profile)) => {
                 if let Some(profile) = profiles.last() {
                     last = Some((*profile, call.at));
-                    counted.push(call.call);
+                    examined.push(call.call);
                 }
             }
             Ok(_) => {}
         }
     }
-    let answer = last.map_or(Answer::NotApplicable, |(profile, _)| check(profile, &counted));
+    let answer = last.map_or(Answer::NotApplicable, |(profile, _)| check(profile, &examined));
     match (answer, last) {
         (Answer::NotApplicable, None) if is_any_missed => Answer::Unknown(MISSED.into()),
         (Answer::Broken(_) | Answer::Warning(_), _) if is_any_missed => Answer::Unknown(MISSED.into()),
@@ -427,7 +427,7 @@ fn is_new(
     let created = created.and_then(|created| Some(stamped(evidence, created)?.latest));
     let mut histories = object.histories.iter();
     let history = histories.find(|history| history.last().metadata.uid == profile.metadata.uid);
-    let seen = history.map(|history| history.versions[0].received().as_microsecond());
-    let since = created.into_iter().chain(seen).min();
+    let arrival = history.map(|history| history.versions[0].received().as_microsecond());
+    let since = created.into_iter().chain(arrival).min();
     since.is_some_and(|since| at.as_microsecond() - since < GRACE)
 }

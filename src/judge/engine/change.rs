@@ -243,8 +243,8 @@ fn entries(value: Option<&Json>) -> BTreeMap<&str, &Json> {
     match value {
         Some(Json::Object(entries)) => entries.iter().map(|(key, value)| (&**key, value)).collect(),
         Some(Json::Array(items)) => {
-            let named = items.iter().map(|item| (name(item).unwrap_or_default(), item));
-            named.collect()
+            let by_name = items.iter().map(|item| (name(item).unwrap_or_default(), item));
+            by_name.collect()
         }
         _ => BTreeMap::new(),
     }
@@ -288,7 +288,7 @@ pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>) -> Stable {
 
 struct KnownValue<'e> {
     /// The value by the implementation, or the first one.
-    own: Value,
+    base: Value,
     last: String,
     at: &'e Version,
 }
@@ -313,25 +313,25 @@ impl Stable {
         history: &'e History<ClusterProfile>,
         findings: &mut Findings,
     ) {
-        let mut known: Option<KnownValue> = None;
+        let mut earlier: Option<KnownValue> = None;
         let mut is_examined = false;
         for version in object.judged_versions(history) {
-            known = known.filter(|known| self.is_of_one_scope(known.at, version));
+            earlier = earlier.filter(|earlier| self.is_of_one_scope(earlier.at, version));
             let Some(value) = (self.value)(&version.object) else {
                 continue;
             };
             is_examined = true;
-            let known = known.get_or_insert_with(|| KnownValue {
-                own: value.clone(),
+            let earlier = earlier.get_or_insert_with(|| KnownValue {
+                base: value.clone(),
                 last: value.value.clone(),
                 at: version,
             });
-            known.at = version;
-            let last = std::mem::replace(&mut known.last, value.value.clone());
+            earlier.at = version;
+            let last = std::mem::replace(&mut earlier.last, value.value.clone());
             // Another client may have changed the value, and the implementation restored it.
-            let is_changed = value.value != last && value.value != known.own.value;
-            if is_changed && self.judge_change(hub, history, version, (&known.own, &value), findings) {
-                known.own = value;
+            let is_changed = value.value != last && value.value != earlier.base.value;
+            if is_changed && self.judge_change(hub, history, version, (&earlier.base, &value), findings) {
+                earlier.base = value;
             }
         }
         if is_examined {

@@ -71,10 +71,10 @@ impl<'e> DecisionSlices<'e> {
     pub(super) fn entries_of(
         &self,
         timeline: &Timeline<'e, PlacementDecision>,
-        wanted: &BTreeSet<ProfileName<'e>>,
+        names: &BTreeSet<ProfileName<'e>>,
     ) -> BTreeMap<ProfileName<'e>, Vec<Option<NamingEntry<'e>>>> {
         let count = timeline.moments().len();
-        let mut by_name: BTreeMap<_, _> = wanted.iter().map(|name| (*name, vec![None; count])).collect();
+        let mut by_name: BTreeMap<_, _> = names.iter().map(|name| (*name, vec![None; count])).collect();
         for place in 0..count {
             let versions = timeline.objects(place).unwrap_or_default();
             for entry in self.entries(versions.iter().copied()) {
@@ -222,8 +222,8 @@ fn listed_at(evidence: &Evidence) -> Micros {
         return Micros::MIN;
     };
     let profiles = evidence.profiles.iter();
-    let listed = profiles.filter(|history| history.origin == Origin::Listed);
-    let read = listed.map(|history| history.versions[0].received());
+    let histories = profiles.filter(|history| history.origin == Origin::Listed);
+    let read = histories.map(|history| history.versions[0].received());
     let read = read.filter(|read| *read <= window.until);
     read.fold(window.from, Timestamp::max).as_microsecond()
 }
@@ -270,7 +270,7 @@ fn owners(slice: &PlacementDecision) -> impl Iterator<Item = &OwnerReference> {
 pub(crate) struct Absence<'e> {
     pub(crate) cluster: ProfileName<'e>,
     /// The last slice that had the cluster, in its last version with it.
-    pub(crate) left: &'e PlacementDecision,
+    pub(crate) slice: &'e PlacementDecision,
     /// When that slice lost the cluster, or began to wait for its finalizers.
     pub(crate) since: Micros,
     /// The slice that has the cluster again, and since when.
@@ -318,8 +318,8 @@ fn clusters<'e>(slices: &[&'e PlacementDecision]) -> SlicesOfClusters<'e> {
     let mut clusters = SlicesOfClusters::new();
     for slice in slices {
         for entry in naming_entries(slice) {
-            let known = clusters.entry(entry.name).or_insert((0, *slice));
-            *known = (known.0 + 1, *slice);
+            let counter = clusters.entry(entry.name).or_insert((0, *slice));
+            *counter = (counter.0 + 1, *slice);
         }
     }
     clusters
@@ -358,16 +358,16 @@ impl<'e> DecisionHistory<'e> {
                 self.absences[place].back = Some((*slice, at));
             }
         }
-        let left = self
+        let absent = self
             .clusters
             .iter()
             .filter(|(cluster, _)| !now.contains_key(*cluster));
-        for (cluster, (_, left)) in left {
+        for (cluster, (_, slice)) in absent {
             self.open.insert(*cluster, self.absences.len());
             self.absences.push(Absence {
                 cluster: *cluster,
-                left,
-                since: *self.terminating.get(&*left.metadata.uid).unwrap_or(&at),
+                slice,
+                since: *self.terminating.get(&*slice.metadata.uid).unwrap_or(&at),
                 back: None,
                 was_without_slices: slices.is_empty(),
             });

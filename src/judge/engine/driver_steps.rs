@@ -1,7 +1,7 @@
 //! Evaluates a function on each action of the driver: until when the run watched for its effect, what the driver did next,
 //! and what the implementation did to an object that it should leave alone.
 
-use evidence::{Asked, Driver, Scenario, StepOutcome};
+use evidence::{Driver, Requested, Scenario, StepOutcome};
 
 use super::{
     PlacementStep, Step,
@@ -14,29 +14,29 @@ use crate::{
 };
 
 /// When the run stopped watching for the effect of an action.
-pub(crate) fn observed_until(evidence: &Evidence, taken: &DriverStep) -> Timestamp {
+pub(crate) fn observed_until(evidence: &Evidence, entry: &DriverStep) -> Timestamp {
     let end = evidence.header.window.map(|window| window.until);
-    end.map_or(taken.looked_until, |end| end.min(taken.looked_until))
+    end.map_or(entry.observed_until, |end| end.min(entry.observed_until))
 }
 
 /// Explains that the run ended before the deadline of an action, if so.
-pub(crate) fn cut_short(evidence: &Evidence, taken: &DriverStep) -> Option<Reason> {
-    cut_short_before(evidence, taken, taken.deadline())
+pub(crate) fn cut_short(evidence: &Evidence, entry: &DriverStep) -> Option<Reason> {
+    cut_short_before(evidence, entry, entry.deadline())
 }
 
 /// Explains that the run ended before some moment after an action, if so.
 pub(super) fn cut_short_before(
     evidence: &Evidence,
-    taken: &DriverStep,
+    entry: &DriverStep,
     deadline: Timestamp,
 ) -> Option<Reason> {
-    let until = observed_until(evidence, taken);
+    let until = observed_until(evidence, entry);
     if until >= deadline {
         return None;
     }
-    let seconds = until.duration_since(taken.until).as_secs().max(0);
-    let patience = deadline.duration_since(taken.until).as_secs();
-    let action = describe(taken);
+    let seconds = until.duration_since(entry.until).as_secs().max(0);
+    let patience = deadline.duration_since(entry.until).as_secs();
+    let action = describe(entry);
     Some(format!("the run was cut short: it waited {seconds} s of {patience} s after {action}").into())
 }
 
@@ -45,16 +45,16 @@ pub(super) fn cut_short_before(
 pub(super) fn missed_after<T: Tracked>(
     evidence: &Evidence,
     name: Option<(&str, &str)>,
-    taken: &DriverStep,
+    entry: &DriverStep,
     (from, until): (Micros, Micros),
 ) -> Option<Reason> {
     let from = to_the_second(timestamp(missed::<T>(evidence, name, from, until)?));
-    let action = describe(taken);
+    let action = describe(entry);
     Some(format!("the watch missed part of the time after {action}, from {from} on").into())
 }
 
-pub(super) fn is_on_profile(taken: &DriverStep, namespace: &str, name: &str) -> bool {
-    let profile = taken.profile.as_ref();
+pub(super) fn is_on_profile(entry: &DriverStep, namespace: &str, name: &str) -> bool {
+    let profile = entry.profile.as_ref();
     profile.is_some_and(|profile| profile.namespace == namespace && profile.name == name)
 }
 
@@ -94,26 +94,26 @@ pub(super) fn has_left(evidence: &Evidence, profile: &ClusterProfile, by: Timest
 ///
 /// # Errors
 /// The reason why it might not have seen one.
-pub(crate) fn nothing_appeared(hub: &Hub, taken: &DriverStep) -> Result<(), Reason> {
+pub(crate) fn nothing_appeared(hub: &Hub, entry: &DriverStep) -> Result<(), Reason> {
     // A manager chooses the namespace, and those outside of the scope were not watched.
     if !hub.evidence.header.scope.namespaces.is_empty() {
         return Err("only some namespaces were watched, and the member's profile may be in another".into());
     }
-    let observed = observed_until(hub.evidence, taken).as_microsecond();
+    let observed = observed_until(hub.evidence, entry).as_microsecond();
     let span = (
-        taken.from.as_microsecond(),
-        reported_by(taken.deadline()).max(observed),
+        entry.from.as_microsecond(),
+        reported_by(entry.deadline()).max(observed),
     );
-    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, taken, span);
-    cut_short(hub.evidence, taken).or_else(missed).map_or(Ok(()), Err)
+    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, entry, span);
+    cut_short(hub.evidence, entry).or_else(missed).map_or(Ok(()), Err)
 }
 
 /// Names an action, such as `leave` of member-1.
-pub(crate) fn describe(taken: &DriverStep) -> String {
-    let placement = taken.placement.as_ref().map(|placement| placement.name.as_str());
-    match placement.unwrap_or(&taken.member) {
-        "" => format!("`{}`", taken.action),
-        member => format!("`{}` of {}", taken.action, redacted(member)),
+pub(crate) fn describe(entry: &DriverStep) -> String {
+    let placement = entry.placement.as_ref().map(|placement| placement.name.as_str());
+    match placement.unwrap_or(&entry.member) {
+        "" => format!("`{}`", entry.action),
+        member => format!("`{}` of {}", entry.action, redacted(member)),
     }
 }
 
@@ -122,14 +122,14 @@ pub(crate) fn to_the_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-pub(crate) fn within(taken: &DriverStep, expected: &str) -> String {
-    let (patience, action) = (taken.patience_seconds, describe(taken));
-    let done = to_the_second(taken.until);
-    format!("{expected} within {patience} s of {action} at {done}")
+pub(crate) fn within(entry: &DriverStep, expected: &str) -> String {
+    let (patience, action) = (entry.patience_seconds, describe(entry));
+    let end = to_the_second(entry.until);
+    format!("{expected} within {patience} s of {action} at {end}")
 }
 
-pub(crate) fn in_the_end(taken: &DriverStep, observed: &str) -> String {
-    format!("{observed} at {}", to_the_second(taken.deadline()))
+pub(crate) fn in_the_end(entry: &DriverStep, observed: &str) -> String {
+    format!("{observed} at {}", to_the_second(entry.deadline()))
 }
 
 /// Judges what follows an action.
@@ -149,8 +149,8 @@ pub(crate) struct StepRule {
 }
 
 pub(crate) fn step(scenario: Scenario, of: DriverAction, check: fn(&Step) -> Answer) -> StepRule {
-    action(scenario, of, move |taken, hub| {
-        Step::of(hub, taken).map_or_else(Answer::Unknown, |step| check(&step))
+    action(scenario, of, move |entry, hub| {
+        Step::of(hub, entry).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
 
@@ -176,8 +176,8 @@ pub(crate) fn placement_step(
     of: DriverAction,
     check: fn(&PlacementStep) -> Answer,
 ) -> StepRule {
-    action(scenario, of, move |taken, hub| {
-        PlacementStep::of(hub, taken).map_or_else(Answer::Unknown, |step| check(&step))
+    action(scenario, of, move |entry, hub| {
+        PlacementStep::of(hub, entry).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
 
@@ -201,11 +201,11 @@ impl StepRule {
     }
 
     fn say_why_none(&self, driver: &Driver, findings: &mut Findings) {
-        if let Some(reason) = driver.lacking.get(&self.action) {
+        if let Some(reason) = driver.unavailable_actions.get(&self.action) {
             findings.not_asked(reason.clone());
             return;
         }
-        if !driver.able.contains(&self.action) {
+        if !driver.available_actions.contains(&self.action) {
             findings.not_asked(format!("the run was recorded without the step `{}`", self.action));
             return;
         }
@@ -238,31 +238,31 @@ impl Evaluate for StepRule {
         } else {
             Kind::Timeline
         };
-        if let Asked::No(reason) = hub.evidence.asked(watched) {
+        if let Requested::No(reason) = hub.evidence.requested(watched) {
             findings.not_asked(reason.after("the results of the driver's steps were not watched"));
             return;
         }
-        for taken in driver.steps_of(self.action) {
-            let is_own = taken.scenario == self.scenario;
-            match &taken.outcome {
+        for entry in driver.steps_of(self.action) {
+            let is_own = entry.scenario == self.scenario;
+            match &entry.outcome {
                 StepOutcome::Done if is_own || self.is_of_all_scenarios => {
-                    findings.count((self.check)(taken, hub));
+                    findings.count((self.check)(entry, hub));
                 }
                 StepOutcome::Failed { reason } if is_own && !self.is_optional => {
-                    findings.cannot_tell(failed(taken, reason));
+                    findings.cannot_tell(failed(entry, reason));
                 }
                 _ => {}
             }
         }
-        let mut taken = driver.steps_of(self.action);
-        if !self.is_optional && !taken.any(|step| step.scenario == self.scenario) {
+        let mut entry = driver.steps_of(self.action);
+        if !self.is_optional && !entry.any(|step| step.scenario == self.scenario) {
             self.say_why_none(driver, findings);
         }
     }
 }
 
-fn failed(taken: &DriverStep, reason: &str) -> String {
-    format!("{} failed: {}", describe(taken), redacted(reason))
+fn failed(entry: &DriverStep, reason: &str) -> String {
+    format!("{} failed: {}", describe(entry), redacted(reason))
 }
 
 /// An object that the implementation should leave alone after a driver's action.
@@ -293,16 +293,16 @@ impl<T: Judged> Untouched<T> {
     pub(crate) fn judge<'e>(
         &self,
         hub: &Hub<'e>,
-        taken: &DriverStep,
+        entry: &DriverStep,
         guarded: impl IntoIterator<Item = Guarded<'e, T>>,
     ) -> Answer {
-        let observed = observed_until(hub.evidence, taken).as_microsecond();
+        let observed = observed_until(hub.evidence, entry).as_microsecond();
         let mut answer = Answer::NotApplicable;
         let mut unobserved = None;
         for mut object in guarded {
             object.until = object.until.min(observed);
             answer = answer.and(self.of_object(hub, &object));
-            unobserved = unobserved.or_else(|| why_unobserved(hub, taken, &object));
+            unobserved = unobserved.or_else(|| why_unobserved(hub, entry, &object));
         }
         match (answer, unobserved) {
             (Answer::Kept, Some(reason)) => Answer::Unknown(reason),
@@ -312,11 +312,11 @@ impl<T: Judged> Untouched<T> {
 
     /// Kept if the implementation leaves alone what the run created for another implementation, since the end of the action,
     /// or since the creation if the run replaced the object in the action.
-    pub(crate) fn judge_created(&self, hub: &Hub, taken: &DriverStep, created: Option<&ObjectRef>) -> Answer {
+    pub(crate) fn judge_created(&self, hub: &Hub, entry: &DriverStep, created: Option<&ObjectRef>) -> Answer {
         let Some(created) = created else {
             return Answer::Unknown("the object that the run created is unknown".into());
         };
-        let replaced = taken.profile.as_ref().filter(|before| before.uid != created.uid);
+        let replaced = entry.profile.as_ref().filter(|before| before.uid != created.uid);
         let is_created = |history: &&History<T>| {
             key(history) == (&*created.namespace, &*created.name)
                 && replaced.is_none_or(|before| before.uid != *history.last().metadata().uid)
@@ -327,11 +327,11 @@ impl<T: Judged> Untouched<T> {
         }
         let guarded = Guarded {
             histories,
-            from: replaced.map_or(taken.until, |_| taken.from).as_microsecond(),
+            from: replaced.map_or(entry.until, |_| entry.from).as_microsecond(),
             until: Micros::MAX,
             is_created_by_run: true,
         };
-        self.judge(hub, taken, [guarded])
+        self.judge(hub, entry, [guarded])
     }
 
     fn of_object<'e>(&self, hub: &Hub<'e>, object: &Guarded<'e, T>) -> Answer {
@@ -394,10 +394,10 @@ pub(crate) fn first_different<const N: usize>(parts: [(bool, &'static str); N]) 
 }
 
 /// Why the run cannot know that nothing happened to the object, if so.
-fn why_unobserved<T: Judged>(hub: &Hub, taken: &DriverStep, object: &Guarded<T>) -> Option<Reason> {
-    cut_short(hub.evidence, taken).or_else(|| {
+fn why_unobserved<T: Judged>(hub: &Hub, entry: &DriverStep, object: &Guarded<T>) -> Option<Reason> {
+    cut_short(hub.evidence, entry).or_else(|| {
         let name = key(object.histories[0]);
         let span = (object.from, object.until.saturating_add(LATE));
-        missed_after::<T>(hub.evidence, Some(name), taken, span)
+        missed_after::<T>(hub.evidence, Some(name), entry, span)
     })
 }

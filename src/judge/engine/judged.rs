@@ -270,7 +270,7 @@ fn first_touches(evidence: &Evidence) -> BTreeMap<(&str, &str), Micros> {
     for step in driver.steps.iter().filter(|step| step.action.is_mutation()) {
         let Some(object) = &step.profile else { continue };
         let key = ObjectKey::from(object);
-        if !driver.touched.contains(&key) || evidence.header.other_runs.contains(&key) {
+        if !driver.written_profiles.contains(&key) || evidence.header.other_runs.contains(&key) {
             continue;
         }
         // What the run created, it touched from the beginning.

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use evidence::{ClusterProperty, Lease, Look, Member, MemberPart};
+use evidence::{ClusterProperty, Lease, Member, MemberPart, MemberSample};
 
 use super::{is_joined, is_reachable, judged::is_any, prelude::*, state::GRACE};
 use crate::{reasons::NO_MEMBER_ASKED, subjects::Length, time::why_missed};
@@ -111,7 +111,7 @@ impl MemberRule {
     }
 
     fn without_answers(&self, hub: &Hub, profile: &ClusterProfile, member: &SampledMember) -> Answer {
-        let sample = Look::without_answers(Timestamp::MIN, BTreeMap::new());
+        let sample = MemberSample::without_answers(Timestamp::MIN, BTreeMap::new());
         self.answer(hub, profile, &member.sample(&sample))
     }
 
@@ -122,7 +122,7 @@ impl MemberRule {
         member: &SampledMember<'e>,
         findings: &mut Findings,
     ) {
-        if member.member.looks.is_empty() {
+        if member.member.samples.is_empty() {
             let current = object.current();
             let answer = current.map(|profile| self.without_answers(hub, profile, member));
             if let Some(Answer::Unknown(reason)) = answer {
@@ -148,9 +148,9 @@ fn judged_samples<'e>(
     object: &JudgedObject<'e, ClusterProfile>,
     member: &'e Member,
     end: Micros,
-) -> impl Iterator<Item = &'e Look> {
+) -> impl Iterator<Item = &'e MemberSample> {
     let touch = object.first_touch.unwrap_or(Micros::MAX);
-    let samples = member.looks.iter();
+    let samples = member.samples.iter();
     samples.filter(move |sample| sample.from.as_microsecond() <= end && sample.until.as_microsecond() < touch)
 }
 
@@ -363,7 +363,7 @@ struct SampledMember<'e> {
 
 /// What a member answered at one time.
 pub(crate) struct Sample<'s> {
-    pub(crate) answers: &'s Look,
+    pub(crate) answers: &'s MemberSample,
     member: &'s SampledMember<'s>,
 }
 
@@ -377,7 +377,7 @@ impl<'e> SampledMember<'e> {
         }
     }
 
-    fn sample<'s>(&'s self, answers: &'s Look) -> Sample<'s> {
+    fn sample<'s>(&'s self, answers: &'s MemberSample) -> Sample<'s> {
         Sample {
             answers,
             member: self,
@@ -388,8 +388,8 @@ impl<'e> SampledMember<'e> {
 /// The components whose lease was fresh at some time since the first sample. A lease that is stale all the time may be
 /// a leftover.
 fn renewing(member: &Member) -> BTreeSet<&str> {
-    let names = member.looks.iter().flat_map(|answers| {
-        let since_first = answers.from.duration_since(member.looks[0].from).as_secs();
+    let names = member.samples.iter().flat_map(|answers| {
+        let since_first = answers.from.duration_since(member.samples[0].from).as_secs();
         let leases = answers.leases.as_deref().unwrap_or_default().iter();
         let fresh = leases
             .filter(move |lease| lease.age_seconds.saturating_sub(lease.duration_seconds) <= since_first);

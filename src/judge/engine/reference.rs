@@ -85,7 +85,7 @@ impl References {
         let moments = profiles.moments();
         let is_unobserved = moments.iter().all(|moment| !moment.is_observed());
         let mut existed = false;
-        let mut gone = None;
+        let mut deleted_at = None;
         let of_moment = |place: usize| {
             let profile = profiles.object(place);
             if !moments[place].is_observed() {
@@ -96,10 +96,10 @@ impl References {
                 };
             }
             if profile.is_none() && existed {
-                gone = Some(moments[place].seen_at);
+                deleted_at = Some(moments[place].seen_at);
             }
             existed = profile.is_some();
-            let was_there = gone.is_some_and(|gone| gone.saturating_add(self.grace) >= named_since);
+            let was_there = deleted_at.is_some_and(|at| at.saturating_add(self.grace) >= named_since);
             self.answer(name, profile, existed || was_there)
         };
         (0..moments.len()).map(of_moment).collect()
@@ -112,7 +112,7 @@ impl Evaluate for References {
         let evidence = hub.evidence;
         let is_watched = is_watched::<ClusterProfile>(evidence) && is_watched::<PlacementDecision>(evidence);
         for decision in DecisionSlices::all(hub) {
-            let mut judged = JudgedDecision {
+            let mut judgement = JudgedDecision {
                 rule: self,
                 hub,
                 profiles: &profiles,
@@ -120,11 +120,11 @@ impl Evaluate for References {
                 violations: BTreeMap::new(),
             };
             if is_watched {
-                judged.judge_watched(findings);
+                judgement.judge_watched(findings);
             } else {
-                judged.judge_list(findings);
+                judgement.judge_list(findings);
             }
-            judged.report(findings);
+            judgement.report(findings);
         }
     }
 }
@@ -206,8 +206,8 @@ impl<'e> JudgedDecision<'_, 'e> {
             author.is_some_and(|author| author.is_of_others())
         };
         let is_named = |place: usize| entries[place].is_some();
-        let counted = not_begun_by_others(entries.len(), is_named, began_with_others);
-        let entries = entries.into_iter().zip(counted);
+        let are_counted = not_begun_by_others(entries.len(), is_named, began_with_others);
+        let entries = entries.into_iter().zip(are_counted);
         entries.map(|(entry, counts)| entry.filter(|_| counts)).collect()
     }
 
@@ -223,10 +223,10 @@ impl<'e> JudgedDecision<'_, 'e> {
             return false;
         };
         let grace = self.rule.grace;
-        let named = timeline.intervals(|place| entries[place].is_some());
+        let references = timeline.intervals(|place| entries[place].is_some());
         let unknown = self.profiles.why_unknown(name);
         if let Some(unknown) = unknown.filter(|_| self.profiles.histories(name).is_empty()) {
-            if named.longer_than(grace) != Certainty::No {
+            if references.longer_than(grace) != Certainty::No {
                 add_unknown(name, last.slice, unknown, findings);
             }
             return false;
@@ -239,7 +239,7 @@ impl<'e> JudgedDecision<'_, 'e> {
         let profiles = self.profiles.timeline(name);
         let mut applies = false;
         // A pause as long as the grace period ends the reference: the next one is a new choice of the scheduler.
-        for span in named.possible_with_pauses(grace).spans() {
+        for span in references.possible_with_pauses(grace).spans() {
             let answers = self.rule.answers(name, &profiles, span.0);
             let Some(finding) = answers.iter().rev().find_map(|answer| answer.findings().first()) else {
                 continue;
@@ -257,7 +257,7 @@ impl<'e> JudgedDecision<'_, 'e> {
                     let stretches = wrong.stretches(grace);
                     let longest = stretches.into_iter().max_by_key(|stretch| stretch.total);
                     let last_seen = wrong.seen().last();
-                    let is_last = |stretch: &Stretch| last_seen.is_some_and(|seen| seen.1 <= stretch.until);
+                    let is_last = |stretch: &Stretch| last_seen.is_some_and(|span| span.1 <= stretch.until);
                     let is_open = wrong.is_open() && longest.as_ref().is_some_and(is_last);
                     let ending = if is_open { timeline.end_in_words() } else { "" };
                     self.add(*last, finding, longest, ending);
@@ -311,14 +311,14 @@ impl<'e> JudgedDecision<'_, 'e> {
         ending: &'static str,
     ) {
         let slice = &*entry.slice.metadata.name;
-        let same = (slice, finding.message.clone(), finding.advisory);
+        let identity = (slice, finding.message.clone(), finding.advisory);
         let violation = ReferenceViolation {
             entry,
             finding,
             longest,
             ending,
         };
-        self.violations.entry(same).or_default().push(violation);
+        self.violations.entry(identity).or_default().push(violation);
     }
 
     /// Records a violation that was open at the end, for the slices of the decision, and the profile.
@@ -356,10 +356,10 @@ const LISTED: usize = 5;
 /// One finding for violations with one message.
 fn together(mut violations: Vec<ReferenceViolation>, grace: Micros) -> Finding {
     violations.sort_by_key(|violation| violation.entry.index);
-    let listed = violations
+    let texts = violations
         .iter()
         .map(|violation| violation.finding.observed.clone());
-    let mut observed = first_of(listed, LISTED);
+    let mut observed = first_of(texts, LISTED);
     let length = |violation: &&ReferenceViolation| violation.longest.map(|stretch| stretch.total);
     let bound = if violations.len() > 1 { "up to " } else { "" };
     if let Some(violation) = violations.iter().max_by_key(length)

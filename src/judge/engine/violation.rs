@@ -35,13 +35,13 @@ impl<T: Judged> Violations<'_, '_, T> {
     /// Reports each violation that lasted, and why others may have.
     pub(super) fn judge(&self, findings: &mut Findings) {
         // What surely began after the window does not count.
-        let begun = &self.answers[..self.timeline.count_begun()];
-        let all = begun.iter().flat_map(|answer| answer.findings());
+        let answers = &self.answers[..self.timeline.count_begun()];
+        let all = answers.iter().flat_map(|answer| answer.findings());
         let identities: BTreeSet<&str> = all.map(Finding::identity).collect();
         for identity in identities {
             self.judge_violation(identity, findings);
         }
-        let reasons: BTreeSet<&Reason> = begun.iter().filter_map(|answer| unknown(answer)).collect();
+        let reasons: BTreeSet<&Reason> = answers.iter().filter_map(|answer| unknown(answer)).collect();
         for reason in reasons {
             let holds = |place: usize| unknown(&self.answers[place]) == Some(reason);
             let intervals = self.timeline.intervals(holds);
@@ -52,21 +52,21 @@ impl<T: Judged> Violations<'_, '_, T> {
     }
 
     fn judge_violation(&self, identity: &str, findings: &mut Findings) {
-        let counted = self.counted(identity);
+        let counts = self.counted(identity);
         let is_broken =
-            |place: usize| counted[place] && self.at(place, identity).any(|finding| !finding.advisory);
-        let is_wrong = |place: usize| counted[place] && self.at(place, identity).next().is_some();
-        let broken = self.intervals(identity, is_broken);
-        match self.lasted(&broken) {
+            |place: usize| counts[place] && self.at(place, identity).any(|finding| !finding.advisory);
+        let is_wrong = |place: usize| counts[place] && self.at(place, identity).next().is_some();
+        let violations = self.intervals(identity, is_broken);
+        match self.lasted(&violations) {
             Certainty::Yes => {
                 let is_sure = self.sure_after == 0
-                    || broken.longer_than(self.sure_after) == Certainty::Yes
+                    || violations.longer_than(self.sure_after) == Certainty::Yes
                     || self.is_all_along(&is_broken);
-                return self.report(identity, &broken, &is_broken, is_sure, findings);
+                return self.report(identity, &violations, &is_broken, is_sure, findings);
             }
             Certainty::Unknown(reason) => {
                 findings.cannot_tell(reason);
-                if broken.goes_on() {
+                if violations.goes_on() {
                     self.wait(findings);
                 }
                 return;
@@ -146,8 +146,8 @@ impl<T: Judged> Violations<'_, '_, T> {
         let stretches = intervals.stretches(self.grace);
         let last = stretches.last();
         let is_within = |place: &usize| {
-            let seen = self.timeline.moments()[*place].seen_at;
-            last.is_none_or(|last| (last.from..last.until.max(last.from + 1)).contains(&seen))
+            let seen_at = self.timeline.moments()[*place].seen_at;
+            last.is_none_or(|last| (last.from..last.until.max(last.from + 1)).contains(&seen_at))
         };
         let wrong: Vec<usize> = (0..self.answers.len()).filter(|place| holds(*place)).collect();
         let within: Vec<usize> = wrong.iter().copied().filter(is_within).collect();

@@ -72,11 +72,11 @@ fn in_turns<I: Sync, R: Send>(items: &[I], threads: usize, work: impl Fn(&I) -> 
         // This thread works, too, in case no other thread can be started.
         let start = |_| thread::Builder::new().spawn_scoped(scope, take_turns).ok();
         let workers: Vec<_> = (1..threads).filter_map(start).collect();
-        let mut done = take_turns();
+        let mut results = take_turns();
         for worker in workers {
-            done.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            results.extend(worker.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
-        done
+        results
     })
 }
 

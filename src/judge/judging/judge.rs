@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use evidence::{
-    Asked, Awaited, Claim, Evidence, History, Kind, ObjectKey, Reason, ReasonId, Tracked,
+    Awaited, Claim, Evidence, History, Kind, ObjectKey, Reason, ReasonId, Requested, Tracked,
     api::{Feature, ObjectKind, Role},
 };
 
@@ -81,9 +81,9 @@ fn verdicts<'e>(
                 Findings::default(),
             ));
         }
-        let mut known = known.iter().filter(|known| known.is_of_any_edition);
-        let known = known.find(|known| known.rule.id == rule.id)?;
-        Some(known.in_edition(applies, claim.strict))
+        let mut verdicts = known.iter().filter(|verdict| verdict.is_of_any_edition);
+        let verdict = verdicts.find(|verdict| verdict.rule.id == rule.id)?;
+        Some(verdict.in_edition(applies, claim.strict))
     };
     let verdicts: Vec<Option<RuleVerdict>> = rules.iter().map(without_examining).collect();
     let open = rules
@@ -109,13 +109,13 @@ impl RuleVerdict {
         evidence: &Evidence,
         examined: Examined,
     ) -> Self {
-        let found = examined.findings;
-        let doubts = [found.doubts(), missing(rule, evidence)].concat();
-        let (verdict, reasons) = weigh(rule, applies, evidence, &found, &doubts);
+        let findings = examined.findings;
+        let doubts = [findings.doubts(), missing(rule, evidence)].concat();
+        let (verdict, reasons) = weigh(rule, applies, evidence, &findings, &doubts);
         Self {
             doubts,
             is_of_any_edition: examined.is_of_any_edition,
-            ..Self::of(rule, applies, verdict, reasons, found)
+            ..Self::of(rule, applies, verdict, reasons, findings)
         }
     }
 
@@ -199,10 +199,10 @@ fn judgement<'e>(
 fn is_any_touched(evidence: &Evidence, kind: ObjectKind) -> bool {
     let scope = &evidence.header.scope;
     evidence.driver.as_ref().is_some_and(|driver| match kind {
-        ObjectKind::ClusterProfile => is_any_of(&driver.touched, &evidence.profiles, |profile| {
+        ObjectKind::ClusterProfile => is_any_of(&driver.written_profiles, &evidence.profiles, |profile| {
             scope.holds(profile)
         }),
-        ObjectKind::PlacementDecision => is_any_of(&driver.touched_slices, &evidence.slices, |slice| {
+        ObjectKind::PlacementDecision => is_any_of(&driver.written_slices, &evidence.slices, |slice| {
             scope.holds_slice(slice)
         }),
     })
@@ -214,10 +214,10 @@ fn is_any_of<T: Tracked>(
     histories: &[History<T>],
     holds: impl Fn(&T) -> bool,
 ) -> bool {
-    let mut named = histories
+    let mut histories_of_names = histories
         .iter()
         .filter(|history| names.contains(&ObjectKey::of(history.last())));
-    named.any(|history| history.versions.iter().any(|version| holds(&version.object)))
+    histories_of_names.any(|history| history.versions.iter().any(|version| holds(&version.object)))
 }
 
 /// The verdict on a rule that is not examined, with the reasons; none if it is examined.
@@ -288,13 +288,13 @@ fn claims(evidence: &Evidence, feature: Feature, kind: Kind) -> bool {
 }
 
 fn why_not_asked(evidence: &Evidence, kind: Kind) -> Option<Reason> {
-    match evidence.asked(kind) {
-        Asked::Yes => None,
-        Asked::No(reason) if reason.is_empty() => {
+    match evidence.requested(kind) {
+        Requested::Yes => None,
+        Requested::No(reason) if reason.is_empty() => {
             let words = format!("evidence was not requested: {kind}");
             Some(Reason::of(ReasonId::NotRequested, words))
         }
-        Asked::No(reason) => Some(reason.clone()),
+        Requested::No(reason) => Some(reason.clone()),
     }
 }
 
@@ -303,11 +303,11 @@ fn weigh(
     rule: &Rule,
     applies: &Applies,
     evidence: &Evidence,
-    found: &Findings,
+    findings: &Findings,
     doubts: &[Reason],
 ) -> (Verdict, Vec<Reason>) {
     let strict = evidence.header.claim.strict;
-    if let Some(weighed) = weigh_found(applies, found.list(), doubts, strict) {
+    if let Some(weighed) = weigh_found(applies, findings.list(), doubts, strict) {
         return weighed;
     }
     // Without any object, neither an examined object of another client nor "not applicable" says anything about the implementation.
@@ -318,37 +318,37 @@ fn weigh(
         Role::Manager => (evidence.has_any(kind), evidence.inventory().next().is_some()),
         Role::Scheduler => (evidence.has_any(kind), evidence.slices().next().is_some()),
     };
-    if found.examined > 0 && (was_any || is_any_touched(evidence, kind)) {
+    if findings.examined > 0 && (was_any || is_any_touched(evidence, kind)) {
         return (Verdict::Pass, Vec::new());
     }
-    if let Some(evidence) = &found.not_asked {
+    if let Some(evidence) = &findings.not_asked {
         return (Verdict::Skipped, vec![evidence.clone()]);
     }
     if !was_any {
         let words = format!("there is no {} to examine", kind.name());
         return (Verdict::Inconclusive, vec![Reason::of(ReasonId::NoObject, words)]);
     }
-    let (verdict, reason) = match &found.not_applicable {
+    let (verdict, reason) = match &findings.not_applicable {
         Some(reason) => (Verdict::NotApplicable, reason.clone()),
         None => (Verdict::Inconclusive, "there was nothing to examine".into()),
     };
     // A rule that compares objects at the end may have had nothing to compare.
-    let left = match (is_any, kind) {
+    let no_object = match (is_any, kind) {
         (true, _) => "",
         (false, ObjectKind::ClusterProfile) => "; no profile was left when the window ended",
         (false, ObjectKind::PlacementDecision) => "; no decision was left when the window ended",
     };
-    (verdict, vec![reason.in_words(format!("{reason}{left}"))])
+    (verdict, vec![reason.in_words(format!("{reason}{no_object}"))])
 }
 
 /// The verdict that findings or insufficient evidence lead to; none without either.
 pub(crate) fn weigh_found(
     applies: &Applies,
-    found: &[Finding],
+    findings: &[Finding],
     doubts: &[Reason],
     strict: bool,
 ) -> Option<(Verdict, Vec<Reason>)> {
-    if found.iter().any(|finding| !finding.advisory) {
+    if findings.iter().any(|finding| !finding.advisory) {
         let verdict = if applies.fails(strict) {
             Verdict::Fail
         } else {
@@ -359,7 +359,7 @@ pub(crate) fn weigh_found(
     if !doubts.is_empty() {
         return Some((Verdict::Inconclusive, doubts.to_vec()));
     }
-    (!found.is_empty()).then_some((Verdict::Warn, Vec::new()))
+    (!findings.is_empty()).then_some((Verdict::Warn, Vec::new()))
 }
 
 #[cfg(test)]

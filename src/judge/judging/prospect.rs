@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use evidence::{Asked, Claim, Evidence, Gap, Kind, Reason, api::names};
+use evidence::{Claim, Evidence, Gap, Kind, Reason, Requested, api::names};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -40,7 +40,7 @@ impl Selection {
 
     /// Whether the user selected rules with that basis.
     pub(crate) fn holds_basis(&self, basis: Basis) -> bool {
-        self.basis.is_none_or(|wanted| wanted == basis)
+        self.basis.is_none_or(|selected| selected == basis)
     }
 
     /// Whether the user selected the rule with that id.
@@ -101,7 +101,7 @@ pub fn locked(judgement: &Judgement, evidence: &Evidence) -> BTreeMap<Kind, Vec<
 /// The kinds of evidence that a rule needs and the run did not request: the first required kind or, if all of these were
 /// requested, the alternatives.
 pub(crate) fn waits_for(rule: &Rule, evidence: &Evidence) -> Vec<Kind> {
-    let is_missing = |kind: &Kind| matches!(evidence.asked(*kind), Asked::No(_));
+    let is_missing = |kind: &Kind| matches!(evidence.requested(*kind), Requested::No(_));
     if let Some(kind) = rule.facts.needs.iter().find(|kind| is_missing(kind)) {
         return vec![*kind];
     }
@@ -122,8 +122,8 @@ pub(crate) fn missing(rule: &Rule, evidence: &Evidence) -> Vec<Reason> {
     if !either.iter().any(is_had) {
         missed.extend(either.iter().flat_map(of));
     }
-    let mut listed = HashSet::new();
-    missed.retain(|reason| listed.insert(reason.clone()));
+    let mut unique = HashSet::new();
+    missed.retain(|reason| unique.insert(reason.clone()));
     missed
 }
 
@@ -174,36 +174,36 @@ fn gaps(rule: &Rule, evidence: &Evidence, kind: Kind) -> impl Iterator<Item = Re
 
 #[cfg(test)]
 mod tests {
-    use evidence::{Asked, Gap, api::Feature};
+    use evidence::{Gap, Requested, api::Feature};
 
     use super::*;
     use crate::judging::judge::judge;
 
     fn prospect(evidence: &Evidence, id: &str) -> Prospect {
         let all = prospects(evidence, &Selection::default());
-        let found = all.into_iter().find(|(rule, _)| rule.id == id);
-        found.expect("a rule of the edition").1
+        let entry = all.into_iter().find(|(rule, _)| rule.id == id);
+        entry.expect("a rule of the edition").1
     }
 
     #[test]
     fn each_need_of_a_rule_counts() {
         let mut evidence = Evidence::default();
-        let asked = &mut evidence.header.asked;
-        asked.insert(Kind::Inventory, Asked::Yes);
-        asked.insert(Kind::Members, Asked::No("no member was contacted".into()));
+        let requested = &mut evidence.header.requested;
+        requested.insert(Kind::Inventory, Requested::Yes);
+        requested.insert(Kind::Members, Requested::No("no member was contacted".into()));
         let lacks = |reason: &'static str| Prospect::Lacks(vec![reason.into()]);
         assert_eq!(prospect(&evidence, "version/well-formed"), Prospect::Judged);
         assert_eq!(
             prospect(&evidence, "version/matches-member"),
             lacks("no member was contacted")
         );
-        evidence.header.asked.insert(Kind::Members, Asked::Yes);
+        evidence.header.requested.insert(Kind::Members, Requested::Yes);
         assert_eq!(prospect(&evidence, "version/matches-member"), Prospect::Judged);
 
         // One of two kinds is enough.
         let either = "identity/manager-immutable";
         assert!(matches!(prospect(&evidence, either), Prospect::Lacks(_)));
-        evidence.header.asked.insert(Kind::Probe, Asked::Yes);
+        evidence.header.requested.insert(Kind::Probe, Requested::Yes);
         assert_eq!(prospect(&evidence, either), Prospect::Judged);
         // What is asked for and known to be unavailable is none.
         evidence.gaps.push(Gap::of(Kind::Probe, "not allowed"));
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn a_skipped_rule_is_locked_by_what_it_waits_for() {
         let mut evidence = Evidence::default();
-        evidence.header.asked.insert(Kind::Inventory, Asked::Yes);
+        evidence.header.requested.insert(Kind::Inventory, Requested::Yes);
         let kinds_of = |evidence: &Evidence, selection: &Selection, id: &str| -> Vec<Kind> {
             let locked = locked(&judge(evidence, selection), evidence).into_iter();
             let waiting = locked.filter(|(_, rules)| rules.iter().any(|rule| rule.id == id));
@@ -228,7 +228,7 @@ mod tests {
         // One of two kinds is enough.
         let either = "identity/manager-immutable";
         assert_eq!(kinds_of(&evidence, &all, either), [Kind::Timeline, Kind::Probe]);
-        evidence.header.asked.insert(Kind::Probe, Asked::Yes);
+        evidence.header.requested.insert(Kind::Probe, Requested::Yes);
         assert_eq!(kinds_of(&evidence, &all, either), []);
         // Of several that are missing, the first counts.
         let both = "consumers/kubeconfig-works";

@@ -206,14 +206,14 @@ impl Extent {
 /// The decision. A run is not conformant if it was cut short, judged nothing, left out MUST rules, or observed only a part of
 /// the fleet. MAY rules cannot fail; SHOULD rules fail in strict runs only.
 pub(crate) fn decide(tally: &Tally, extent: Extent) -> Decision {
-    let judged = if tally.is_whole() {
+    let count = if tally.is_whole() {
         tally.must.judged()
     } else {
         tally.judged()
     };
     if tally.must.failed + tally.should.failed > 0 {
         Decision::NotConformant
-    } else if extent.partial || tally.must.inconclusive > 0 || judged == 0 {
+    } else if extent.partial || tally.must.inconclusive > 0 || count == 0 {
         Decision::Inconclusive
     } else if tally.is_whole() && !extent.confined {
         Decision::Conformant
@@ -309,8 +309,8 @@ impl Judgement {
         let editions = [self.edition].into_iter().chain(self.also);
         let part = |edition| {
             let verdicts = self.verdicts.iter();
-            let own = verdicts.filter(|verdict| verdict.applies.edition == edition);
-            let tally = own.map(RuleVerdict::outcome).collect();
+            let of_edition = verdicts.filter(|verdict| verdict.applies.edition == edition);
+            let tally = of_edition.map(RuleVerdict::outcome).collect();
             Part {
                 edition,
                 decision: decide(&tally, self.extent()),

@@ -103,12 +103,12 @@ impl Waivers {
     /// The file has another shape, unknown keys, unknown rules, empty reasons, unusable links, or the same waiver twice.
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
         let Text { waivers } = user_file::read(text)?;
-        let mut known = BTreeMap::new();
+        let mut numbers = BTreeMap::new();
         for (place, waiver) in waivers.iter().enumerate() {
             let (number, line, waiver) = (place + 1, waiver.referenced.line(), &waiver.value);
             let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
             waiver.check().map_err(wrong)?;
-            if let Some(first) = known.insert((&waiver.rule, &waiver.object), number) {
+            if let Some(first) = numbers.insert((&waiver.rule, &waiver.object), number) {
                 return Err(wrong(format!(
                     "it is for the same violations as waiver {first}: keep one of them"
                 )));
@@ -132,8 +132,8 @@ impl Waiver {
     /// What is wrong, and what to do.
     fn check(&self) -> Result<(), String> {
         if rules::find(&self.rule).is_none() {
-            let known = rules::all().iter().map(|rule| rule.id);
-            return Err(UnknownName::among("rule", &self.rule, known).to_string());
+            let ids = rules::all().iter().map(|rule| rule.id);
+            return Err(UnknownName::among("rule", &self.rule, ids).to_string());
         }
         if self.reason.trim().is_empty() {
             return Err("`reason` is empty: say why the violation is accepted".to_owned());
@@ -155,7 +155,7 @@ impl Waiver {
     /// Whether a run with that scope judges all objects of the waiver.
     fn is_within(&self, scope: &Scope, role: Role) -> bool {
         let object = self.object.as_deref().unwrap_or_default();
-        let is_in_scope = |(namespace, _): (&str, &str)| scope.namespaces.iter().any(|own| own == namespace);
+        let is_in_scope = |(namespace, _): (&str, &str)| scope.namespaces.iter().any(|ns| ns == namespace);
         let is_by_default = role == Role::Manager && scope.manager_by_default;
         let is_of_all = scope.publisher(role).is_none() || is_by_default;
         is_of_all && (scope.namespaces.is_empty() || object.split_once('/').is_some_and(is_in_scope))
@@ -278,9 +278,9 @@ fn waive(verdict: &mut RuleVerdict, outcomes: &mut [WaiverOutcome], strict: bool
     if verdict.waived.is_empty() {
         return;
     }
-    let found = weigh_found(verdict.applies, &verdict.findings, &verdict.doubts, strict);
+    let weighed = weigh_found(verdict.applies, &verdict.findings, &verdict.doubts, strict);
     (verdict.verdict, verdict.reasons) =
-        found.unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
+        weighed.unwrap_or_else(|| (Verdict::Waived, grounds(verdict, outcomes)));
 }
 
 /// The reasons of the waivers that cover a rule's violations.

@@ -28,14 +28,14 @@ pub struct Facts {
     reasoning: Option<String>,
     /// The day on which the suite got the rule; none if it had it from the beginning. Reports of earlier days lack it.
     pub added: Option<Date>,
-    /// The first edition that has the rule. It tells the role, too.
+    /// The first edition that has the rule. It also determines the role.
     pub since: Edition,
     /// The last edition that has the rule; none if the newest has it.
     pub until: Option<Edition>,
     /// What changes with later editions.
     #[serde(default)]
     differs: Vec<Difference>,
-    /// The editions that have the rule, oldest first, and how it stands in each.
+    /// The editions that have the rule, oldest first, with its level and basis in each.
     #[serde(skip)]
     pub editions: Vec<Applies>,
     /// Document and section in the first edition.
@@ -124,7 +124,7 @@ struct Difference {
     only_if_claimed: bool,
 }
 
-/// An edition that has the rule, and how the rule stands there.
+/// An edition that has the rule, with its level and basis there.
 #[derive(Clone, Debug)]
 pub struct Applies {
     /// The edition.
@@ -227,12 +227,12 @@ impl Facts {
         applies.collect()
     }
 
-    /// How the rule stands in the first edition that has it.
+    /// The entry of the rule for the first edition that has it.
     pub fn first(&self) -> &Applies {
         self.editions.first().expect("a rule is in an edition at least")
     }
 
-    /// How the rule stands in the edition that a claim names of its API; none where that edition does not have it.
+    /// The entry of the rule for the edition that a claim names of its API; none where that edition does not have it.
     pub fn in_claim(&self, claim: &Claim) -> Option<&Applies> {
         claim.editions().find_map(|edition| self.in_edition(edition))
     }
@@ -242,7 +242,7 @@ impl Facts {
         self.in_claim(claim).map(|applies| applies.level)
     }
 
-    /// How the rule stands in an edition; none where the edition does not have it.
+    /// The entry of the rule for an edition; none where the edition does not have it.
     pub fn in_edition(&self, edition: Edition) -> Option<&Applies> {
         self.editions.iter().find(|applies| applies.edition == edition)
     }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use evidence::{Asked, Evidence, Gap, Kind, ObjectRef, Request, Requests, Tracked, parse_time};
+use evidence::{Evidence, Gap, Kind, ObjectRef, Request, Requested, Requests, Tracked, parse_time};
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Edge, LATE, Micros, SECOND, Set};
@@ -99,10 +99,10 @@ pub(crate) fn new_stamp<'a, T: Tracked>(before: Option<&T>, after: &'a T) -> Opt
 /// The earliest moment at which a version can have been written by what the hub stamped.
 pub(crate) fn stamp_of<T: Tracked>(clock: HubClock, before: Option<&T>, after: &T) -> Option<Micros> {
     let created = || after.metadata().creation_timestamp.as_deref();
-    let written = new_stamp(before, after).and_then(|stamp| clock.earliest(stamp));
+    let stamped = new_stamp(before, after).and_then(|stamp| clock.earliest(stamp));
     match before {
-        Some(_) => written,
-        None => written.max(created().and_then(|stamp| clock.earliest(stamp))),
+        Some(_) => stamped,
+        None => stamped.max(created().and_then(|stamp| clock.earliest(stamp))),
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn timestamp(at: Micros) -> Timestamp {
 
 /// Whether the run watched the objects of a kind. A dump and a single list have no history.
 pub(crate) fn is_watched<T: Tracked>(evidence: &Evidence) -> bool {
-    evidence.header.window.is_some() && matches!(evidence.asked(T::WATCHED), Asked::Yes)
+    evidence.header.window.is_some() && matches!(evidence.requested(T::WATCHED), Requested::Yes)
 }
 
 /// The gaps in the watch of one object, or of any of several: spans in order and apart from each other. Objects without a gap of
@@ -135,11 +135,11 @@ impl<'e> Gaps<'e> {
     ) -> Self {
         let all = objects.clone();
         let has_own = |(namespace, name)| {
-            let mut own = evidence.gaps.of_object(T::WATCHED, namespace, name);
-            own.next().is_some()
+            let mut own_gaps = evidence.gaps.of_object(T::WATCHED, namespace, name);
+            own_gaps.next().is_some()
         };
         if evidence.later.gaps.is_empty() && !objects.any(has_own) {
-            return Self(Cow::Borrowed(evidence.gaps.times_of_all(T::WATCHED).apart()));
+            return Self(Cow::Borrowed(evidence.gaps.times_of_all(T::WATCHED).union()));
         }
         let gaps = all.flat_map(|(namespace, name)| {
             let later = evidence.later.gaps.concerning(T::WATCHED, namespace, name);
@@ -177,10 +177,10 @@ pub(crate) fn missed<T: Tracked>(
 ) -> Option<Micros> {
     let first = match object {
         Some((namespace, name)) => {
-            let own = evidence.gaps.of_object(T::WATCHED, namespace, name);
-            let own = own.map(Gap::span).filter(|(_, until)| *until >= from);
+            let gaps = evidence.gaps.of_object(T::WATCHED, namespace, name);
+            let gaps = gaps.map(Gap::span).filter(|(_, until)| *until >= from);
             let of_all = evidence.gaps.times_of_all(T::WATCHED).earliest(from);
-            own.map(|(from, _)| from).chain(of_all).min()
+            gaps.map(|(from, _)| from).chain(of_all).min()
         }
         None => evidence.gaps.times(T::WATCHED).earliest(from),
     };

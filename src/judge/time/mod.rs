@@ -98,14 +98,14 @@ impl Set {
         let mut spans: Vec<(Micros, Micros)> =
             spans.into_iter().filter(|(from, until)| from < until).collect();
         spans.sort_unstable();
-        let mut apart: Vec<(Micros, Micros)> = Vec::with_capacity(spans.len());
+        let mut merged: Vec<(Micros, Micros)> = Vec::with_capacity(spans.len());
         for (from, until) in spans {
-            match apart.last_mut() {
+            match merged.last_mut() {
                 Some(last) if from <= last.1 => last.1 = last.1.max(until),
-                _ => apart.push((from, until)),
+                _ => merged.push((from, until)),
             }
         }
-        Self(apart)
+        Self(merged)
     }
 
     pub(crate) fn spans(&self) -> &[(Micros, Micros)] {
@@ -143,14 +143,14 @@ impl Set {
     }
 
     pub(crate) fn not(&self) -> Self {
-        let mut others = Vec::with_capacity(self.0.len() + 1);
+        let mut spans = Vec::with_capacity(self.0.len() + 1);
         let mut from = Micros::MIN;
         for span in &self.0 {
-            others.push((from, span.0));
+            spans.push((from, span.0));
             from = span.1;
         }
-        others.push((from, Micros::MAX));
-        Self::of(others)
+        spans.push((from, Micros::MAX));
+        Self::of(spans)
     }
 
     pub(crate) fn until(&self, end: Micros) -> Self {
@@ -190,7 +190,7 @@ fn lasting_without_pause(spans: &[(Micros, Micros)], d: Micros) -> Option<Stretc
     // twice the time before it exceeds its beginning by the least.
     let excess = |at: usize| before[at].saturating_mul(2).saturating_sub(spans[at].0);
     let (mut best, mut tried) = (0, 0);
-    let mut found = None;
+    let mut best_span = None;
     for last in 0..spans.len() {
         let total_from = |first: usize| before[last + 1].saturating_sub(before[first]);
         while tried <= last && total_from(tried) > d {
@@ -205,7 +205,7 @@ fn lasting_without_pause(spans: &[(Micros, Micros)], d: Micros) -> Option<Stretc
         let length = spans[last].1.saturating_sub(spans[best].0);
         // Not twice the time, which may be infinite.
         if total_from(best) > length.saturating_sub(total_from(best)) {
-            found = Some(Stretch {
+            best_span = Some(Stretch {
                 from: spans[best].0,
                 until: spans[last].1,
                 total: total_from(best),
@@ -213,7 +213,7 @@ fn lasting_without_pause(spans: &[(Micros, Micros)], d: Micros) -> Option<Stretc
             });
         }
     }
-    found
+    best_span
 }
 
 /// A bucket that holds `burst` tokens when it is full, and earns one every `refill`. An event costs one.
@@ -284,7 +284,7 @@ impl Bucket {
 
     /// The draws that end the series of events which overdraw it most, worst first. No two series overlap.
     pub(crate) fn overdrafts(self, edges: &[Edge]) -> Vec<BucketDraw> {
-        // Of draws in succession that are too much, the worst stands for all.
+        // Of draws in succession that are too much, only the worst counts.
         let mut worst: Vec<BucketDraw> = Vec::new();
         let mut goes_on = false;
         for draw in self.draws(edges) {
@@ -296,14 +296,14 @@ impl Bucket {
             goes_on = draw.is_too_much();
         }
         worst.sort_by_key(|draw| draw.left);
-        let mut apart: Vec<BucketDraw> = Vec::new();
+        let mut separate: Vec<BucketDraw> = Vec::new();
         for draw in worst {
             let is_apart = |other: &BucketDraw| draw.last < other.first || other.last < draw.first;
-            if apart.iter().all(is_apart) {
-                apart.push(draw);
+            if separate.iter().all(is_apart) {
+                separate.push(draw);
             }
         }
-        apart
+        separate
     }
 }
 

@@ -250,11 +250,11 @@ pub(super) fn access(profile: &DynamicObject, world: &World) -> Result<Access, U
     } else {
         &[]
     };
-    let known = deprecated.iter().find(is_known).or(entries.iter().find(is_known));
-    let entry = match known {
+    let supported = deprecated.iter().find(is_known).or(entries.iter().find(is_known));
+    let entry = match supported {
         Some(_) if world.has("consumer-access/picks-known-provider") => entries.first(),
         None if world.has("consumer-access/no-guess") => entries.first(),
-        known => known,
+        supported => supported,
     };
     let cluster = &entry.ok_or(Unusable::NoAccess)?["cluster"];
     let text = |name: &str| cluster[name].as_str().map(str::to_owned);
@@ -283,7 +283,7 @@ fn extension<T: DeserializeOwned>(cluster: &Value, name: &str) -> Result<Option<
     let mut extensions = cluster["extensions"].as_array().into_iter().flatten();
     let content = extensions
         .find(|extension| extension["name"] == name)
-        .map(|found| &found["extension"]);
+        .map(|entry| &entry["extension"]);
     let content = content.map(|content| serde_json::from_value(content.clone()));
     content.transpose().map_err(|_| Unusable::Malformed)
 }

@@ -149,13 +149,13 @@ impl Controller {
 
     /// Drops the members of profiles on which it no longer acts.
     fn forget_members(&mut self, profiles: &[Arc<DynamicObject>], acted_on: &[&DynamicObject]) {
-        let wanted: BTreeSet<String> = acted_on.iter().map(|profile| key(profile, &self.world)).collect();
+        let selected: BTreeSet<String> = acted_on.iter().map(|profile| key(profile, &self.world)).collect();
         let existing: BTreeSet<String> = profiles.iter().map(|profile| key(profile, &self.world)).collect();
         let keeps_deleted = self.world.has("consumer-change/profile-gone");
         self.kept.retain(|key, _| !existing.contains(key));
         let kept = &self.kept;
         self.members.retain(|key, _| {
-            wanted.contains(key) || kept.contains_key(key) || keeps_deleted && !existing.contains(key)
+            selected.contains(key) || kept.contains_key(key) || keeps_deleted && !existing.contains(key)
         });
         for (key, access) in kept {
             let member = || KnownMember {
@@ -179,11 +179,11 @@ impl Controller {
             return Ok(());
         }
         for profile in profiles {
-            let same = of_one_member(profile, profiles, unselected, &self.world);
-            if same.len() < 2 || acted_on.iter().any(|one| std::ptr::eq(*one, &**profile)) {
+            let group = of_one_member(profile, profiles, unselected, &self.world);
+            if group.len() < 2 || acted_on.iter().any(|one| std::ptr::eq(*one, &**profile)) {
                 continue;
             }
-            let names: Vec<String> = same.iter().map(|other| key(other, &self.world)).collect();
+            let names: Vec<String> = group.iter().map(|other| key(other, &self.world)).collect();
             let passed_over = key(profile, &self.world);
             let warning = format!(
                 "{passed_over} is passed over: one member has the profiles {}",

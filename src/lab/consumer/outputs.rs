@@ -31,25 +31,25 @@ impl Outputs {
     pub(super) async fn follow(
         &mut self,
         hub: &Hub,
-        wanted: BTreeMap<String, String>,
+        servers: BTreeMap<String, String>,
         world: &World,
     ) -> Result<(), RequestError> {
         let mut made = match self.made.take() {
             Some(made) => made,
             None if world.has("consumer-change/restart-no-orphans:outputs") => BTreeMap::new(),
             None => {
-                let (listed, _) = hub.list(&ApiResource::erase::<Secret>(&()), OUTPUTS).await?;
-                let own = listed.into_iter().filter(is_own);
-                own.filter_map(|secret| secret.metadata.name)
+                let (secrets, _) = hub.list(&ApiResource::erase::<Secret>(&()), OUTPUTS).await?;
+                let ours = secrets.into_iter().filter(is_own);
+                ours.filter_map(|secret| secret.metadata.name)
                     .map(|name| (name, String::new()))
                     .collect()
             }
         };
-        for name in made.keys().filter(|name| !wanted.contains_key(*name)) {
+        for name in made.keys().filter(|name| !servers.contains_key(*name)) {
             hub.delete(&target(name)).await?;
         }
-        made.retain(|name, _| wanted.contains_key(name));
-        for (name, server) in wanted {
+        made.retain(|name, _| servers.contains_key(name));
+        for (name, server) in servers {
             if made.get(&name) != Some(&server) {
                 hub.create(&target(&name), CONSUMER, &secret(&name, &server))
                     .await?;

@@ -53,23 +53,23 @@ impl Placements {
             self.write(hub).await?;
         }
         let there: BTreeSet<String> = profiles.iter().map(|profile| key(profile, world)).collect();
-        let mut named = self.named(world, &there);
+        let mut profiles_named = self.named(world, &there);
         if world.has("consumer-placement/follows") {
-            self.ever.extend(named);
-            named = self.ever.clone();
+            self.ever.extend(profiles_named);
+            profiles_named = self.ever.clone();
         }
         if world.habits.rolls_out {
-            self.wait_for_waves(&mut named);
+            self.wait_for_waves(&mut profiles_named);
         }
         profiles.retain(|profile| {
             let namespace = profile.metadata.namespace.clone().unwrap_or_default();
-            named.contains(&(namespace, profile.metadata.name.clone().unwrap_or_default()))
+            profiles_named.contains(&(namespace, profile.metadata.name.clone().unwrap_or_default()))
         });
         Ok(())
     }
 
     /// Retains the profiles that the first slices name, and those that later slices have named for long enough.
-    fn wait_for_waves(&mut self, named: &mut BTreeSet<(String, String)>) {
+    fn wait_for_waves(&mut self, profiles: &mut BTreeSet<(String, String)>) {
         let mut first = BTreeSet::new();
         for (namespace, mirror) in &self.slices {
             for slice in mirror
@@ -79,8 +79,8 @@ impl Placements {
                 first.extend(members(slice).iter().map(|member| referred(member, namespace)));
             }
         }
-        self.waiting.retain(|member, _| named.contains(member));
-        named.retain(|member| {
+        self.waiting.retain(|member, _| profiles.contains(member));
+        profiles.retain(|member| {
             let since = *self.waiting.entry(member.clone()).or_insert_with(Instant::now);
             first.contains(member) || since.elapsed() >= WAVE
         });
@@ -88,12 +88,12 @@ impl Placements {
 
     /// The profiles that all slices of the decision name, by namespace and name.
     fn named(&self, world: &World, there: &BTreeSet<String>) -> BTreeSet<(String, String)> {
-        let mut named = BTreeSet::new();
+        let mut profiles = BTreeSet::new();
         for (namespace, mirror) in &self.slices {
-            let its = mirror
+            let of_decision = mirror
                 .all()
                 .filter(|slice| label(slice, LABEL_DECISION_KEY).as_deref() == Some(DECISION));
-            let mut slices: Vec<&DynamicObject> = its.collect();
+            let mut slices: Vec<&DynamicObject> = of_decision.collect();
             slices.sort_by_key(|slice| {
                 let index = label(slice, LABEL_DECISION_INDEX).unwrap_or_default();
                 index.parse::<usize>().unwrap_or(usize::MAX)
@@ -109,11 +109,11 @@ impl Placements {
                         .into_iter()
                         .filter(|_| world.has("consumer-placement/references"))
                         .rfind(|other| there.contains(&format!("{other}/{name}")));
-                    named.insert(referred(member, namesake.unwrap_or(namespace)));
+                    profiles.insert(referred(member, namesake.unwrap_or(namespace)));
                 }
             }
         }
-        named
+        profiles
     }
 
     /// Writes to slices, for a fault.
@@ -149,7 +149,7 @@ fn members(slice: &DynamicObject) -> &[Value] {
 /// The namespace and name of the profile of an entry; its namespace is `namespace` unless the reference has one.
 fn referred(member: &Value, namespace: &str) -> (String, String) {
     let reference = &member["clusterProfileRef"];
-    let own = reference["namespace"].as_str().filter(|own| !own.is_empty());
+    let own = reference["namespace"].as_str().filter(|text| !text.is_empty());
     let name = reference["name"].as_str().unwrap_or_default();
     (own.unwrap_or(namespace).to_owned(), name.to_owned())
 }

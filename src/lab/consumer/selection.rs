@@ -32,12 +32,12 @@ pub(super) fn wanted_finalizers(
 /// The finalizers without the consumer's own; none if the profile does not have it.
 pub(super) fn finalizers_without_own(profile: &DynamicObject) -> Option<Vec<String>> {
     let finalizers = profile.metadata.finalizers.as_ref()?;
-    let others: Vec<String> = finalizers
+    let other_finalizers: Vec<String> = finalizers
         .iter()
         .filter(|name| *name != FINALIZER)
         .cloned()
         .collect();
-    (others.len() < finalizers.len()).then_some(others)
+    (other_finalizers.len() < finalizers.len()).then_some(other_finalizers)
 }
 
 /// Identifies a profile among those that it reads.
@@ -60,8 +60,8 @@ pub(super) fn acted_on<'p>(
     let is_first = |profile: &&DynamicObject| {
         world.habits.acts_on_duplicates || is_first_of_its_member(profile, profiles, unselected, world)
     };
-    let (first, others): (Vec<_>, Vec<_>) = profiles.iter().map(Arc::as_ref).partition(is_first);
-    passed_over.extend(others.into_iter().map(|profile| key(profile, world)));
+    let (first, skipped): (Vec<_>, Vec<_>) = profiles.iter().map(Arc::as_ref).partition(is_first);
+    passed_over.extend(skipped.into_iter().map(|profile| key(profile, world)));
     let is_left_out = |profile: &DynamicObject| {
         profile.metadata.deletion_timestamp.is_some()
             || (world.has("consumer-identity/next-takes-over") && passed_over.contains(&key(profile, world)))
@@ -88,13 +88,13 @@ fn is_first_of_its_member(
     unselected: &[Arc<DynamicObject>],
     world: &World,
 ) -> bool {
-    let same = of_one_member(profile, profiles, unselected, world);
+    let group = of_one_member(profile, profiles, unselected, world);
     let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
-    if world.has("consumer-identity/oldest-wins") && created_apart(&same) {
-        return same.iter().all(|other| created(other) <= created(profile));
+    if world.has("consumer-identity/oldest-wins") && created_apart(&group) {
+        return group.iter().all(|other| created(other) <= created(profile));
     }
-    let oldest = same.iter().map(|other| created(other)).min().flatten();
-    let mut tied = same.iter().filter(|other| created(other) == oldest);
+    let oldest = group.iter().map(|other| created(other)).min().flatten();
+    let mut tied = group.iter().filter(|other| created(other) == oldest);
     if world.has("consumer-identity/tie-acts-on-none") {
         return tied
             .next()
@@ -114,16 +114,16 @@ pub(super) fn of_one_member<'p>(
         let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;
         (!id.is_empty() || world.has("consumer-identity/empty-is-absent")).then(|| id.clone())
     };
-    let Some(own) = id(profile) else {
+    let Some(member_id) = id(profile) else {
         return vec![profile];
     };
     let is_everywhere = world.has("consumer-identity/other-inventories-stay");
-    let others = if is_everywhere { unselected } else { &[] };
+    let elsewhere = if is_everywhere { unselected } else { &[] };
     profiles
         .iter()
-        .chain(others)
+        .chain(elsewhere)
         .map(Arc::as_ref)
-        .filter(|other| id(other).as_ref() == Some(&own))
+        .filter(|other| id(other).as_ref() == Some(&member_id))
         .filter(|other| is_everywhere || other.metadata.namespace == profile.metadata.namespace)
         .collect()
 }

@@ -146,8 +146,8 @@ impl Hub {
     ) -> Result<Self, HubError> {
         let envtest = Box::new(Envtest::start(assets, options).await?);
         let client = envtest_client(&envtest, RUNNER, USER_AGENT)?;
-        let own = Own::Envtest(envtest);
-        Self::prepared("envtest", client, own, definitions).await
+        let server = Own::Envtest(envtest);
+        Self::prepared("envtest", client, server, definitions).await
     }
 
     /// A new hub in a container, with these CRDs installed. Needs a multi-threaded runtime in real time. Dropping the

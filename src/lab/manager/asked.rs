@@ -8,7 +8,7 @@ use std::{
 };
 
 use collect::{
-    Dial, MemberWay, Members,
+    Dial, MemberAccess, Members,
     connect::{ClientError, USER_AGENT},
     plugins::{Call, Plugins, Provider, Ran, Runner},
 };
@@ -29,12 +29,12 @@ impl Manager {
         let joining = self.world.joining();
         let mut members = Members {
             from_secrets: true,
-            only_ways: true,
+            only_access: true,
             ..Members::default()
         };
         let (mut tokens, mut hosts) = (HashMap::new(), BTreeMap::new());
-        let asked = |name: &str| ASKABLE.contains(&name);
-        for member in self.world.fleet.iter().filter(|member| asked(&member.name)) {
+        let is_askable = |name: &str| ASKABLE.contains(&name);
+        for member in self.world.fleet.iter().filter(|member| is_askable(&member.name)) {
             let number = MEMBERS.iter().position(|spec| spec.name == member.name);
             let (Some(number), Some(fake)) = (number, self.world.fake_members.get(&member.name)) else {
                 continue;
@@ -51,8 +51,8 @@ impl Manager {
                 name: member.profile.clone(),
             };
             let client = fake.client_as(FakeMember::ASKER, USER_AGENT);
-            let way = format!("stand-in {}", fake.name());
-            members.ways.push(MemberWay::by_client(key, way, client));
+            let label = format!("stand-in {}", fake.name());
+            members.access.push(MemberAccess::by_client(key, label, client));
             tokens.insert(fake.name().to_owned(), fake.issue());
         }
         for host in &self.world.deserted {

@@ -157,12 +157,12 @@ impl Controller {
                 sleep(NOTICE).await;
                 if self.has("lifecycle/cut-off-keeps-profiles") {
                     self.forget();
-                    let lost = if self.is_cut_off {
+                    let members_to_lose = if self.is_cut_off {
                         self.driven_members()
                     } else {
                         Vec::new()
                     };
-                    for member in lost {
+                    for member in members_to_lose {
                         self.delete(&member).await?;
                     }
                 }
@@ -229,18 +229,18 @@ impl Controller {
         let now = self.clock.now();
         let health = health(&member.client, now).await;
         let inventory = inventory(&member.client).await;
-        let mut wanted = status(member, inventory.as_ref(), &health, there, now);
+        let mut new_status = status(member, inventory.as_ref(), &health, there, now);
         misreport(
-            &mut wanted,
+            &mut new_status,
             &member.name,
             &self.world.faults,
             self.started.elapsed(),
             now,
         );
         if let Some(patch) = member.patch.get("status") {
-            json_patch::merge(&mut wanted, patch);
+            json_patch::merge(&mut new_status, patch);
         }
-        if let Some(patch) = difference(there, &wanted) {
+        if let Some(patch) = difference(there, &new_status) {
             let hub = self.acting_as(member.updater.as_deref());
             hub.patch(&member.target(), &member.writer, Via::Status, &patch)
                 .await?;

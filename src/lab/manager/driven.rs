@@ -141,13 +141,13 @@ impl Controller {
         }
         let now = Instant::now();
         let lingered = |driven: &Driven| driven.lingers.is_some_and(|until| until <= now);
-        let left: Vec<FleetMember> = self
+        let leavers: Vec<FleetMember> = self
             .driven
             .values()
             .filter(|driven| lingered(driven))
             .map(|driven| driven.member.clone())
             .collect();
-        for member in left {
+        for member in leavers {
             self.driven.remove(&member.name);
             self.delete(&member).await?;
         }
@@ -157,13 +157,13 @@ impl Controller {
     /// Asks all members in parallel, so that a slow one does not delay the others.
     async fn look(&mut self) {
         let now = self.clock.now();
-        let asked = self.driven.values().map(async |driven| {
+        let polls = self.driven.values().map(async |driven| {
             let client = &driven.member.client;
             let health = health(client, now).await;
             let is_due = driven.memory.due <= Instant::now();
             (health, if is_due { inventory(client).await } else { None })
         });
-        let answers = join_all(asked).await;
+        let answers = join_all(polls).await;
         for (driven, (health, inventory)) in self.driven.values_mut().zip(answers) {
             let (memory, faults) = (&mut driven.memory, &self.world.faults);
             let was_down = memory.written.is_some() && memory.health != Health::Well;
@@ -211,18 +211,18 @@ impl Controller {
         if let Some(name) = there.data["spec"]["displayName"].as_str() {
             memory.display_name = name.to_owned();
         }
-        let mut missing = member.labels.clone();
+        let mut labels_to_add = member.labels.clone();
         let labels = there.metadata.labels.clone().unwrap_or_default();
-        missing.retain(|key, value| labels.get(key) != Some(value));
-        if !missing.is_empty() && !faults.has("lifecycle/label-restored") {
-            let patch = json!({"metadata": {"labels": missing}});
+        labels_to_add.retain(|key, value| labels.get(key) != Some(value));
+        if !labels_to_add.is_empty() && !faults.has("lifecycle/label-restored") {
+            let patch = json!({"metadata": {"labels": labels_to_add}});
             let patched = self
                 .hub
                 .patch(&member.target(), MANAGER, Via::Object, &patch)
                 .await?;
             self.mirror.put(patched);
         }
-        let mut wanted = status(
+        let mut new_status = status(
             member,
             memory.inventory.as_ref(),
             &memory.health,
@@ -231,13 +231,13 @@ impl Controller {
         );
         if memory.has_failed
             && faults.has("lifecycle/heal-restores-status")
-            && let Some(properties) = wanted["properties"].as_array_mut()
+            && let Some(properties) = new_status["properties"].as_array_mut()
         {
             properties.retain(|property| property["name"] != PROPERTY_NODE_COUNT);
         }
         let trusts_memory =
-            faults.has("lifecycle/status-restored") && memory.written.as_ref() == Some(&wanted);
-        if let Some(patch) = difference(&there, &wanted)
+            faults.has("lifecycle/status-restored") && memory.written.as_ref() == Some(&new_status);
+        if let Some(patch) = difference(&there, &new_status)
             && !holds_back
             && !trusts_memory
             && memory.may_write()
@@ -247,7 +247,7 @@ impl Controller {
                 .patch(&member.target(), MANAGER, Via::Status, &patch)
                 .await?;
             self.mirror.put(patched);
-            memory.written = Some(wanted);
+            memory.written = Some(new_status);
         }
         if !memory.has_credentials && memory.inventory.is_some() {
             let has_credentials = self.give_credentials(member).await?;
@@ -299,8 +299,8 @@ impl Controller {
             let target = Target::profile(FLEET, metadata.name.as_deref().unwrap_or_default());
             let is_changed = metadata.generation.is_some_and(|generation| generation > 1);
             let uid = metadata.uid.clone().unwrap_or_default();
-            let known = self.foreign_uids.insert(target.name.clone(), uid.clone());
-            let is_recreated = known.is_some_and(|known| known != uid);
+            let uid_before = self.foreign_uids.insert(target.name.clone(), uid.clone());
+            let is_recreated = uid_before.is_some_and(|earlier_uid| earlier_uid != uid);
             if self.has("lifecycle/foreign-profiles-untouched:deleted")
                 || (is_changed && self.has("lifecycle/foreign-profiles-untouched:changed"))
                 || (is_recreated && self.has("lifecycle/foreign-profiles-untouched:recreated"))
@@ -318,11 +318,11 @@ impl Controller {
             }
         }
         for member in self.driven_members() {
-            let own = member.display_name();
+            let display_name = member.display_name();
             let there = self.mirror.get(&member.profile);
-            let is_renamed = there.is_some_and(|there| there.data["spec"]["displayName"] != own);
+            let is_renamed = there.is_some_and(|there| there.data["spec"]["displayName"] != display_name);
             if is_renamed && self.has("identity/display-name-kept") {
-                let patch = json!({"spec": {"displayName": own}});
+                let patch = json!({"spec": {"displayName": display_name}});
                 self.hub
                     .patch(&member.target(), MANAGER, Via::Object, &patch)
                     .await?;
@@ -348,10 +348,10 @@ impl Memory {
 
     /// Returns true, and counts the write, if one is allowed now.
     fn may_write(&mut self) -> bool {
-        let (left, since) = self.budget;
-        let left = (left + since.elapsed().as_secs_f64() / REFILL.as_secs_f64()).min(BURST);
-        let is_allowed = left >= 1.0;
-        self.budget = (if is_allowed { left - 1.0 } else { left }, Instant::now());
+        let (tokens, since) = self.budget;
+        let tokens = (tokens + since.elapsed().as_secs_f64() / REFILL.as_secs_f64()).min(BURST);
+        let is_allowed = tokens >= 1.0;
+        self.budget = (if is_allowed { tokens - 1.0 } else { tokens }, Instant::now());
         is_allowed
     }
 }

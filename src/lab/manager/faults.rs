@@ -181,8 +181,8 @@ fn apply_to_secrets(fault: &str, world: &mut World) {
         }
         "consumers/secret-names-profile:left-behind" => {
             // Assigned to a member that stays, it outlives its own.
-            let left = world.secrets.iter_mut().filter(owned(LEAVER, CONSUMERS[0]));
-            left.for_each(|secret| secret.member = QUIET.to_owned());
+            let secrets = world.secrets.iter_mut().filter(owned(LEAVER, CONSUMERS[0]));
+            secrets.for_each(|secret| secret.member = QUIET.to_owned());
         }
         "consumers/secret-single-consumer:shared" => {
             let shared = new_token();
@@ -192,9 +192,9 @@ fn apply_to_secrets(fault: &str, world: &mut World) {
             }
         }
         _ => {
-            let mut others = world.secrets.iter_mut().filter(owned(QUIET, CONSUMERS[1]));
-            let other = others.next().map(|secret| secret.kubeconfig["users"][0].clone());
-            drop(others);
+            let mut rivals = world.secrets.iter_mut().filter(owned(QUIET, CONSUMERS[1]));
+            let other = rivals.next().map(|secret| secret.kubeconfig["users"][0].clone());
+            drop(rivals);
             for secret in world.secrets.iter_mut().filter(owned(QUIET, CONSUMERS[0])) {
                 apply_to_secret(fault, secret, other.clone().unwrap_or_default());
             }

@@ -60,11 +60,11 @@ pub(super) struct Inventory {
 
 /// Asks a member for its health.
 pub(super) async fn health(member: &Client, now: Timestamp) -> Health {
-    let asked = timeout(PATIENCE, async {
+    let answer = timeout(PATIENCE, async {
         let failing = failing_checks(member).await?;
         Ok::<_, kube::Error>((failing, stale_lease(member, now).await?))
     });
-    match asked.await {
+    match answer.await {
         Ok(Ok((Some(failing), _))) => Health::Failing(failing),
         Ok(Ok((None, Some(lease)))) => Health::Stale(lease),
         Ok(Ok((None, None))) => Health::Well,
@@ -74,7 +74,7 @@ pub(super) async fn health(member: &Client, now: Timestamp) -> Health {
 
 /// Asks a member for its inventory. `None` unless every request succeeds.
 pub(super) async fn inventory(member: &Client) -> Option<Inventory> {
-    let asked = timeout(PATIENCE, async {
+    let answer = timeout(PATIENCE, async {
         let version = member.apiserver_version().await?.git_version;
         let all = ListParams::default();
         let nodes = Api::<Node>::all(member.clone()).list_metadata(&all).await?;
@@ -105,7 +105,7 @@ pub(super) async fn inventory(member: &Client) -> Option<Inventory> {
             properties,
         })
     });
-    asked.await.ok()?.ok()
+    answer.await.ok()?.ok()
 }
 
 /// The names of the failing checks; `None` if the API server is ready.

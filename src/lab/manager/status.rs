@@ -18,7 +18,7 @@ use crate::client::rfc3339;
 /// that a correct status stays the same.
 pub(super) fn status(
     member: &FleetMember,
-    known: Option<&Inventory>,
+    inventory: Option<&Inventory>,
     health: &Health,
     there: &DynamicObject,
     now: Timestamp,
@@ -27,7 +27,7 @@ pub(super) fn status(
     let before = &there.data["status"];
     // True even before a restart.
     let has_answered = before["version"].is_object();
-    let joined = if known.is_some() || has_answered {
+    let joined = if inventory.is_some() || has_answered {
         ("True", "Registered", "the member is managed".to_owned())
     } else {
         ("False", "Pending", "the member has not answered yet".to_owned())
@@ -39,15 +39,15 @@ pub(super) fn status(
         })
     };
     let mut status = json!({
-        "properties": properties(member, known, now),
+        "properties": properties(member, inventory, now),
         "conditions": [
             condition(CONDITION_HEALTHY, control_plane(health)),
             condition(CONDITION_JOINED, joined),
         ],
         "accessProviders": [access_provider(&member.name, &member.ca_data, member.proxy)],
     });
-    match known {
-        Some(known) => status["version"] = json!({"kubernetes": known.version}),
+    match inventory {
+        Some(inventory) => status["version"] = json!({"kubernetes": inventory.version}),
         None if has_answered => {
             for part in ["version", "properties"] {
                 if let Some(before) = before.get(part) {
@@ -66,15 +66,15 @@ pub(super) fn status(
     status
 }
 
-/// The merge patch that turns a profile's status into `wanted`, if they differ.
-pub(super) fn difference(there: &DynamicObject, wanted: &Value) -> Option<Value> {
+/// The merge patch that turns a profile's status into `status`, if they differ.
+pub(super) fn difference(there: &DynamicObject, status: &Value) -> Option<Value> {
     let before = &there.data["status"];
-    if before == wanted {
+    if before == status {
         return None;
     }
-    let mut patch = wanted.clone();
+    let mut patch = status.clone();
     let parts = before.as_object().into_iter().flatten();
-    for (part, _) in parts.filter(|(part, _)| wanted.get(part.as_str()).is_none()) {
+    for (part, _) in parts.filter(|(part, _)| status.get(part.as_str()).is_none()) {
         patch[part] = Value::Null;
     }
     Some(json!({"status": patch}))
@@ -85,20 +85,20 @@ pub(super) fn property(name: &str, value: &str, now: Timestamp) -> Value {
     json!({"name": name, "value": value, "lastObservedTime": rfc3339(now)})
 }
 
-fn properties(member: &FleetMember, known: Option<&Inventory>, now: Timestamp) -> Vec<Value> {
+fn properties(member: &FleetMember, inventory: Option<&Inventory>, now: Timestamp) -> Vec<Value> {
     let mut values: Vec<(&str, String)> = Vec::new();
-    for (name, value) in known.into_iter().flat_map(|known| &known.properties) {
+    for (name, value) in inventory.into_iter().flat_map(|inventory| &inventory.properties) {
         values.push((name, value.clone()));
     }
     values.extend(member.known_properties.iter().cloned());
-    if let Some(known) = known {
-        values.push((PROPERTY_NODE_COUNT, known.nodes.to_string()));
-        values.push((PROPERTY_RESOURCE_GROUPS, json!(known.groups).to_string()));
+    if let Some(inventory) = inventory {
+        values.push((PROPERTY_NODE_COUNT, inventory.nodes.to_string()));
+        values.push((PROPERTY_RESOURCE_GROUPS, json!(inventory.groups).to_string()));
     }
     let mut properties: Vec<Value> = Vec::new();
     for (name, value) in values {
         // The member's own value for a name takes precedence over the manager's.
-        if properties.iter().all(|known| known["name"] != name) {
+        if properties.iter().all(|property| property["name"] != name) {
             properties.push(property(name, &value, now));
         }
     }
@@ -134,15 +134,15 @@ fn control_plane(health: &Health) -> (&'static str, &'static str, String) {
 /// Keeps the times of entries whose name and value did not change.
 fn keep_times(list: &mut Value, before: &Value, compared: [&str; 2], time: &str, now: Timestamp) {
     for entry in list.as_array_mut().into_iter().flatten() {
-        let mut known = before.as_array().into_iter().flatten();
-        let known = known.find(|known| compared.iter().all(|field| known[field] == entry[field]));
-        let known = known.and_then(|known| known[time].as_str()).unwrap_or_default();
+        let mut entries = before.as_array().into_iter().flatten();
+        let old = entries.find(|old| compared.iter().all(|field| old[field] == entry[field]));
+        let old_time = old.and_then(|old| old[time].as_str()).unwrap_or_default();
         // Another client may have written a time in the future, which no observation can have.
-        if known
+        if old_time
             .parse()
-            .is_ok_and(|known: Timestamp| rfc3339(known) <= rfc3339(now))
+            .is_ok_and(|time: Timestamp| rfc3339(time) <= rfc3339(now))
         {
-            entry[time] = known.into();
+            entry[time] = old_time.into();
         }
     }
 }

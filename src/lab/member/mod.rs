@@ -56,7 +56,7 @@ struct Inner {
     clock: Clock,
     server: ApiServer,
     state: Mutex<MemberState>,
-    /// Tells open connections to end when the member becomes unreachable.
+    /// Ends open connections when the member becomes unreachable.
     reachable: watch::Sender<bool>,
 }
 

@@ -247,11 +247,11 @@ impl Controller {
 
     /// Corrects the slices of a workload.
     async fn reconcile(&mut self, name: &str) -> Result<(), RequestError> {
-        let Some(wanted) = self.wanted(name) else {
+        let Some(slices) = self.slices_for(name) else {
             return Ok(());
         };
         let loses_first = self.faults.has("placement-updates/no-torn-reschedule");
-        let mut order: Vec<&Value> = wanted.iter().collect();
+        let mut order: Vec<&Value> = slices.iter().collect();
         if loses_first {
             order.reverse();
         }
@@ -260,12 +260,12 @@ impl Controller {
                 sleep(CARELESS).await;
             }
         }
-        let names: Vec<&str> = wanted.iter().map(name_of).collect();
+        let names: Vec<&str> = slices.iter().map(name_of).collect();
         self.delete_slices(name, &names).await
     }
 
     /// The slices that a workload should have; none if it has to wait.
-    fn wanted(&mut self, name: &str) -> Option<Vec<Value>> {
+    fn slices_for(&mut self, name: &str) -> Option<Vec<Value>> {
         let current = self.current(name)?;
         let own_slices = self.own_slices(name).len();
         let faults = &self.faults;
@@ -293,10 +293,10 @@ impl Controller {
         if placement.is_driven && faults.has("placement-lifecycle/crosses-the-limit") {
             selected.truncate(LARGEST_SLICE);
         }
-        let mut wanted = slices(placement, owner, &selected);
+        let mut result = slices(placement, owner, &selected);
         if placement.is_driven && faults.has("placement-lifecycle/crosses-the-limit:back") {
-            let needless = wanted.len()..own_slices;
-            wanted.extend(needless.map(|index| slice(placement, owner, index, &[])));
+            let needless = result.len()..own_slices;
+            result.extend(needless.map(|index| slice(placement, owner, index, &[])));
         }
         if !placement.examples.is_empty() {
             let examples = placement.examples.iter().map(|(index, patch)| {
@@ -304,11 +304,11 @@ impl Controller {
                 json_patch::merge(&mut slice, patch);
                 slice
             });
-            wanted = examples.collect();
+            result = examples.collect();
         }
-        misedit(&mut wanted, placement, faults, self.started.elapsed());
+        misedit(&mut result, placement, faults, self.started.elapsed());
         placed.selected = Some(selected);
-        Some(wanted)
+        Some(result)
     }
 
     /// The clusters that a workload has: from memory or, after a restart, from its slices.
@@ -316,17 +316,17 @@ impl Controller {
         if let Some(selected) = &self.placed.get(name)?.selected {
             return Some(selected.clone());
         }
-        let mut own = self.own_slices(name);
+        let mut names = self.own_slices(name);
         // `x-10` comes after `x-9`.
-        own.sort_by_key(|name| (name.len(), name.clone()));
-        let slices = own.iter().filter_map(|name| self.slices.get(name));
+        names.sort_by_key(|name| (name.len(), name.clone()));
+        let slices = names.iter().filter_map(|name| self.slices.get(name));
         Some(slices.flat_map(clusters_of).collect())
     }
 
     /// The names of the workload's slices on the hub.
     fn own_slices(&self, name: &str) -> Vec<String> {
-        let own = self.slices.all().filter(|slice| workload_of(slice) == Some(name));
-        own.filter_map(|slice| slice.metadata.name.clone()).collect()
+        let slices = self.slices.all().filter(|slice| workload_of(slice) == Some(name));
+        slices.filter_map(|slice| slice.metadata.name.clone()).collect()
     }
 
     /// Creates or corrects a slice. Returns true if it wrote. Does not touch the slice of another scheduler.
@@ -371,8 +371,8 @@ impl Controller {
         };
         placed.written.insert(slice_name.to_owned(), slice.clone());
         let is_written = written.is_some();
-        if let Some(written) = written {
-            self.slices.put(written);
+        if let Some(object) = written {
+            self.slices.put(object);
         }
         Ok(is_written)
     }

@@ -30,11 +30,11 @@ pub(super) fn select(placement: &Placement, current: &[String], available: &[Str
     let (first, later) = available.split_at(placement.skips.min(available.len()));
     let candidates: BTreeSet<&String> = available.iter().collect();
     let current = current.iter().filter(|cluster| candidates.contains(cluster));
-    let mut taken = BTreeSet::new();
+    let mut used = BTreeSet::new();
     current
         .chain(later)
         .chain(first)
-        .filter(|cluster| taken.insert(*cluster))
+        .filter(|cluster| used.insert(*cluster))
         .take(placement.clusters)
         .cloned()
         .collect()
@@ -84,7 +84,7 @@ pub(super) fn name_of(slice: &Value) -> &str {
 /// The merge patch that turns the slice on the hub into the wanted one; none if they agree.
 ///
 /// Labels of other groups, annotations and finalizers are not compared: other clients may have set them.
-pub(super) fn difference(wanted: &Value, there: &DynamicObject) -> Option<Value> {
+pub(super) fn difference(slice: &Value, there: &DynamicObject) -> Option<Value> {
     let labels = there.metadata.labels.iter().flatten();
     let labels: Labels = labels
         .filter(|(key, _)| *key == LABEL_WORKLOAD || key.starts_with(GROUP))
@@ -94,19 +94,19 @@ pub(super) fn difference(wanted: &Value, there: &DynamicObject) -> Option<Value>
         let owners = owners.as_array().into_iter().flatten();
         owners.map(|owner| owner["uid"].clone()).collect()
     };
-    let metadata = &wanted["metadata"];
+    let metadata = &slice["metadata"];
     let is_same = json!(labels) == metadata["labels"]
         && uids(&json!(there.metadata.owner_references)) == uids(&metadata["ownerReferences"])
         && ["schedulerName", "decisions"]
             .into_iter()
-            .all(|field| there.data.get(field) == wanted.get(field));
+            .all(|field| there.data.get(field) == slice.get(field));
     if is_same {
         return None;
     }
     let mut patch = json!({
         "metadata": {"labels": metadata["labels"], "ownerReferences": metadata["ownerReferences"]},
-        "schedulerName": wanted["schedulerName"],
-        "decisions": wanted["decisions"],
+        "schedulerName": slice["schedulerName"],
+        "decisions": slice["decisions"],
     });
     for key in labels
         .keys()

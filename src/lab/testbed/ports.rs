@@ -238,10 +238,10 @@ impl MemberServer {
     /// The certificate for a server name; without one for it, the first, as servers do.
     fn config_for(&self, server_name: Option<&str>) -> Option<Arc<ServerConfig>> {
         let members = self.members.lock();
-        let named = members
+        let member = members
             .iter()
             .find(|member| member.server_name.as_deref() == server_name);
-        Some(Arc::clone(&named.or(members.first())?.config))
+        Some(Arc::clone(&member.or(members.first())?.config))
     }
 
     /// Records a request, and answers it. A client with a credential of the member may do everything.

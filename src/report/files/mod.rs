@@ -131,8 +131,8 @@ impl Output {
         self,
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), OutputError> {
-        let written = self.place.write(content);
-        written.map_err(|unwritten| OutputError::of("write", &self.name, &self.path, unwritten))?;
+        let result = self.place.write(content);
+        result.map_err(|unwritten| OutputError::of("write", &self.name, &self.path, unwritten))?;
         if let Some(part) = self.part {
             part.remove();
         }
@@ -142,8 +142,8 @@ impl Output {
 
 impl OutputError {
     fn of(action: &str, name: &str, path: &Path, unwritten: Unwritten) -> Self {
-        let advice = match unwritten.kept {
-            Some(kept) => format!("its content is in {}", kept.display()),
+        let advice = match unwritten.copy {
+            Some(copy) => format!("its content is in {}", copy.display()),
             None => advice(path, &unwritten.source),
         };
         Self {

@@ -97,12 +97,12 @@ impl Place {
 pub(crate) struct Unwritten {
     pub(crate) source: io::Error,
     /// The file that holds the complete content instead, if there is one.
-    pub(crate) kept: Option<PathBuf>,
+    pub(crate) copy: Option<PathBuf>,
 }
 
 impl From<io::Error> for Unwritten {
     fn from(source: io::Error) -> Self {
-        Self { source, kept: None }
+        Self { source, copy: None }
     }
 }
 
@@ -113,10 +113,10 @@ fn put_in_place(file: NamedTempFile, target: &Path) -> Result<(), Unwritten> {
         return Ok(());
     };
     copy(unplaced.file.as_file(), target).map_err(|_| {
-        let kept = unplaced.file.keep().ok().map(|(_, path)| path);
+        let copy = unplaced.file.keep().ok().map(|(_, path)| path);
         Unwritten {
             source: unplaced.error,
-            kept: kept.filter(|path| path.exists()),
+            copy: copy.filter(|path| path.exists()),
         }
     })
 }

@@ -42,13 +42,13 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 /// The decision with its counts, and its color. Only `Conformant` is green.
 fn in_words(decision: Decision, tally: &Tally) -> (String, &'static str) {
     let (must, should) = (&tally.must, &tally.should);
-    let judged = format!("{}/{} MUST rules", must.judged(), must.rules);
+    let rules = format!("{}/{} MUST rules", must.judged(), must.rules);
     match (decision, must.failed, should.failed) {
         (Decision::Conformant, ..) if must.waived > 0 => {
-            (format!("conformant, {judged}, {} waived", must.waived), GREEN)
+            (format!("conformant, {rules}, {} waived", must.waived), GREEN)
         }
-        (Decision::Conformant, ..) => (format!("conformant, {judged}"), GREEN),
-        (Decision::NoViolation, ..) => (format!("no violation found, {judged} judged"), GREY),
+        (Decision::Conformant, ..) => (format!("conformant, {rules}"), GREEN),
+        (Decision::NoViolation, ..) => (format!("no violation found, {rules} judged"), GREY),
         // A strict run also fails by SHOULD rules and by waivers that are not needed.
         (Decision::NotConformant, 0, 0) => ("not conformant, by its waivers".to_owned(), RED),
         (Decision::NotConformant, 0, failed) => (

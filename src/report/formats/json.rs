@@ -292,16 +292,16 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
 
 /// The JSON Schema of the report.
 pub fn schema() -> Schema {
-    evidence::json_schema::written::<Document>()
+    evidence::json_schema::of_output::<Document>()
 }
 
 impl<'a> Entry<'a> {
     fn of(report: &Report, verdict: &'a RuleVerdict, stories: &Stories) -> Self {
         let facts = &verdict.rule.facts;
-        let chosen = representatives(verdict);
-        let found = |finding: &'a Finding| Found {
+        let with_story = representatives(verdict);
+        let view = |finding: &'a Finding| Found {
             finding,
-            story: chosen
+            story: with_story
                 .iter()
                 .any(|one| std::ptr::eq(*one, finding))
                 .then(|| stories.of_finding(finding))
@@ -318,12 +318,12 @@ impl<'a> Entry<'a> {
             examined: verdict.examined,
             reason: report.reason(verdict),
             reason_id: verdict.reason_id(),
-            findings: verdict.findings.iter().map(found).collect(),
+            findings: verdict.findings.iter().map(view).collect(),
             waived: verdict
                 .waived
                 .iter()
                 .map(|(finding, waiver)| Waived {
-                    found: found(finding),
+                    found: view(finding),
                     waiver: *waiver,
                 })
                 .collect(),

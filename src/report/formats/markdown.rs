@@ -33,14 +33,14 @@ pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
         let _ = writeln!(text, "> ⚠️ {}\n", plain(&complaint));
     }
     let tail = unjudged(report) + &reproduce(report);
-    let room = LONGEST.saturating_sub(tail.len());
+    let space = LONGEST.saturating_sub(tail.len());
     let mut left_out = 0;
     for (heading, which) in [
         ("Failures", Verdict::Fail),
         ("Warnings", Verdict::Warn),
         ("Waived", Verdict::Waived),
     ] {
-        left_out += findings(&mut text, report, heading, which, room);
+        left_out += findings(&mut text, report, heading, which, space);
     }
     if left_out > 0 {
         let more = count(left_out, "more rule");
@@ -95,7 +95,7 @@ fn counts(text: &mut String, report: &Report) {
 }
 
 /// Lists the rules with that verdict while there is room, and counts the others.
-fn findings(text: &mut String, report: &Report, heading: &str, which: Verdict, room: usize) -> usize {
+fn findings(text: &mut String, report: &Report, heading: &str, which: Verdict, space: usize) -> usize {
     let verdicts = report.judgement.verdicts.iter();
     let verdicts: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
     if !verdicts.is_empty() {
@@ -103,7 +103,7 @@ fn findings(text: &mut String, report: &Report, heading: &str, which: Verdict, r
     }
     let mut left_out = 0;
     for rule in verdicts.into_iter().map(rule) {
-        if text.len() + rule.len() + 1000 <= room {
+        if text.len() + rule.len() + 1000 <= space {
             *text += &rule;
         } else {
             left_out += 1;
@@ -253,17 +253,17 @@ pub(crate) fn code(text: &str) -> String {
 
 /// Escapes Markdown and HTML in our own or the user's text.
 pub(crate) fn plain(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
+    let mut escaped = String::with_capacity(text.len());
     for c in escape::line(text).chars() {
         if matches!(
             c,
             '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '&'
         ) {
-            shown.push('\\');
+            escaped.push('\\');
         }
-        shown.push(c);
+        escaped.push(c);
     }
-    shown
+    escaped
 }
 
 #[cfg(test)]

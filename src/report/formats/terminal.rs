@@ -174,7 +174,7 @@ fn with_verdict<'a>(report: &Report<'a>, which: Verdict) -> impl Iterator<Item =
 
 /// Adds a rule under its reason. Reasons are in the order of their first occurrence.
 fn gather<'a>(reasons: &mut Vec<(String, Vec<&'a str>)>, reason: String, rule: &'a str) {
-    match reasons.iter_mut().find(|(known, _)| *known == reason) {
+    match reasons.iter_mut().find(|(words, _)| *words == reason) {
         Some((_, rules)) => rules.push(rule),
         None => reasons.push((reason, vec![rule])),
     }

@@ -26,8 +26,8 @@ const LONGEST: usize = 400;
 const BASE: &str = include_str!("../templates/style/base.css");
 
 /// The style of a page: the base, then its own.
-pub(crate) fn page_style(own: &str) -> String {
-    format!("{BASE}{own}")
+pub(crate) fn page_style(style: &str) -> String {
+    format!("{BASE}{style}")
 }
 
 /// The policy of a page: a browser allows only its own style, by its digest, and no script.
@@ -121,7 +121,7 @@ type Worst = (Verdict, &'static str, usize);
 
 /// A square for each of these rules that has that level.
 pub(crate) fn rule_squares(verdicts: &[RuleVerdict], level: &Level) -> Vec<Square> {
-    let own = verdicts.iter().filter(|verdict| verdict.level() == *level);
+    let of_level = verdicts.iter().filter(|verdict| verdict.level() == *level);
     let square = |verdict: &RuleVerdict| {
         let (sign, id) = (Sign::of(shown_verdict(verdict)), verdict.rule.id);
         let (weight, extent) = (verdict.applies.weight(), extent(verdict));
@@ -131,7 +131,7 @@ pub(crate) fn rule_squares(verdicts: &[RuleVerdict], level: &Level) -> Vec<Squar
             rule: Some(id),
         }
     };
-    own.map(square).collect()
+    of_level.map(square).collect()
 }
 
 /// A square for each object of a role, by namespace.

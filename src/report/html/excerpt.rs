@@ -43,7 +43,7 @@ pub(super) enum Line {
 /// The object in the given version, or in its last one, without credentials and values of Secrets. `None` if the
 /// evidence does not have it.
 pub(super) fn object(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
-    let is_it = |namespace: &str, name: &str| (namespace, name) == (&object.namespace, &object.name);
+    let is_object = |namespace: &str, name: &str| (namespace, name) == (&object.namespace, &object.name);
     let mut value = match &*object.kind {
         names::KIND => in_full::<ClusterProfile>(evidence, object)?,
         names::PLACEMENT_KIND => in_full::<PlacementDecision>(evidence, object)?,
@@ -59,7 +59,7 @@ pub(super) fn object(evidence: &Evidence, object: &ObjectRef) -> Option<Value> {
             let secret = evidence
                 .secrets
                 .iter()
-                .find(|one| is_it(&one.namespace, &one.name))?;
+                .find(|one| is_object(&one.namespace, &one.name))?;
             let data = secret
                 .keys
                 .iter()
@@ -82,8 +82,8 @@ fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> O
     let versions = histories.iter().flat_map(|history| &history.versions);
     // Of those that are as near to the finding's version, this is the last.
     let version = versions.max_by_key(|version| {
-        let own = version.object.object_ref();
-        (own.uid == object.uid, own == *object)
+        let reference = version.object.object_ref();
+        (reference.uid == object.uid, reference == *object)
     })?;
     let mut value = serde_json::to_value(&version.object).ok()?;
     value["kind"] = json!(T::KIND);
@@ -99,7 +99,7 @@ fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> O
 pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
     let lines = yaml::lines(object, leaf);
     let marked = offending(&lines, path);
-    let begins = |place: &usize| lines[*place].paths.iter().any(|own| own == path);
+    let begins = |place: &usize| lines[*place].paths.iter().any(|line_path| line_path == path);
     let exists = marked.iter().any(begins) || path.is_empty();
     (shown(&lines, &marked), exists)
 }
@@ -107,7 +107,7 @@ pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
 /// The lines whose path is the longest one that leads to the field.
 fn offending(lines: &[YamlLine], path: &str) -> Vec<usize> {
     let length = |line: &YamlLine| {
-        let leading = line.paths.iter().filter(|own| leads(own, path));
+        let leading = line.paths.iter().filter(|line_path| leads(line_path, path));
         leading.map(String::len).max()
     };
     let Some(longest) = lines.iter().filter_map(length).max() else {
@@ -136,13 +136,13 @@ fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<Line> {
             }
         }
     }
-    let mut shown = Vec::new();
+    let mut excerpt = Vec::new();
     let mut place = 0;
     for run in keep.chunk_by(|one, other| one == other) {
         let until = place + run.len();
         // One line is as short as the words for it.
         if run[0] || run.len() <= 1 {
-            shown.extend((place..until).map(|place| Line::Text {
+            excerpt.extend((place..until).map(|place| Line::Text {
                 text: format!(
                     "{}{}",
                     "  ".repeat(lines[place].depth),
@@ -151,11 +151,11 @@ fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<Line> {
                 marked: marked.contains(&place),
             }));
         } else {
-            shown.push(Line::Gap(run.len()));
+            excerpt.push(Line::Gap(run.len()));
         }
         place = until;
     }
-    shown
+    excerpt
 }
 
 /// Hub text as YAML: redacted, shortened, escaped.

@@ -47,7 +47,7 @@ pub(super) struct FindingView<'a> {
     pub(super) remark: &'static str,
     pub(super) objects: Vec<ObjectView<'a>>,
     /// Names of more objects, in a sentence.
-    pub(super) others: String,
+    pub(super) more: String,
 }
 
 /// An object with the part that violates the rule, and how it came to that.
@@ -86,10 +86,10 @@ impl<'a> RuleView<'a> {
             .skip(GROUPS)
             .map(|(group, _)| group.findings.len())
             .sum();
-        let mut chosen = representatives(verdict);
-        chosen.truncate(STORIES);
+        let mut with_story = representatives(verdict);
+        with_story.truncate(STORIES);
         let object = |finding: &'a Finding| {
-            let is_chosen = chosen.iter().any(|one| std::ptr::eq(*one, finding));
+            let is_chosen = with_story.iter().any(|one| std::ptr::eq(*one, finding));
             let object = excerpt::object(report.evidence, &finding.object);
             let (lines, exists) = object.map_or((Vec::new(), true), |object| {
                 excerpt::around(&object, &finding.path)
@@ -104,8 +104,8 @@ impl<'a> RuleView<'a> {
             }
         };
         let views = groups.into_iter().take(GROUPS).map(|(group, remark)| {
-            let others = group.findings.iter().skip(EXCERPTS);
-            let others = listed(others.map(|finding| finding.object.to_string()));
+            let more_objects = group.findings.iter().skip(EXCERPTS);
+            let more_objects = listed(more_objects.map(|finding| finding.object.to_string()));
             FindingView {
                 objects: group
                     .findings
@@ -113,7 +113,7 @@ impl<'a> RuleView<'a> {
                     .take(EXCERPTS)
                     .map(|finding| object(finding))
                     .collect(),
-                others: others.join(", "),
+                more: more_objects.join(", "),
                 group,
                 remark,
             }

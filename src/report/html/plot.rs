@@ -179,10 +179,10 @@ impl Plot {
             })
             .collect();
         let versions = histories.iter().flat_map(|history| &history.versions);
-        let own = versions
+        let of_finding = versions
             .rev()
             .find(|version| version.object.metadata.resource_version == object.resource_version);
-        plot.mark = own.and_then(|version| version.at).map(|at| Mark {
+        plot.mark = of_finding.and_then(|version| version.at).map(|at| Mark {
             x: pixels(axis.x(at)),
             title: format!("the finding, at {}", axis.describe(at)),
         });
@@ -192,8 +192,8 @@ impl Plot {
 
 /// Plots the condition of a path such as `[Joined].status`, or all conditions.
 fn conditions(histories: &[&ProfileHistory], path: &str, axis: &Axis) -> Option<Plot> {
-    let own = path.strip_prefix('[').and_then(|path| path.split_once(']'));
-    let is_own = |kind: &&str| own.is_none_or(|(own, _)| own == *kind);
+    let of_path = path.strip_prefix('[').and_then(|path| path.split_once(']'));
+    let is_own = |kind: &&str| of_path.is_none_or(|(kind_of_path, _)| kind_of_path == *kind);
     let versions = histories.iter().flat_map(|history| &history.versions);
     let conditions = versions.flat_map(|version| version.object.status.conditions.iter());
     let kinds: BTreeSet<&str> = conditions

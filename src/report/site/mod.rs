@@ -181,9 +181,9 @@ impl<'a> Section<'a> {
         let editions = role.editions().filter(is_judged).collect();
         let has_verdict = |rule: &&Rule| versions.iter().any(|version| !version.marks(rule).is_empty());
         let rules = rules::all().iter().filter(has_verdict);
-        let (mut leading, others): (Vec<_>, Vec<_>) = rules.partition(|rule| fails(&versions, rule));
+        let (mut leading, undisputed): (Vec<_>, Vec<_>) = rules.partition(|rule| fails(&versions, rule));
         let (differing, rest): (Vec<_>, Vec<_>) =
-            others.into_iter().partition(|rule| differs(&versions, rule));
+            undisputed.into_iter().partition(|rule| differs(&versions, rule));
         leading.extend(differing);
         Self {
             role,
@@ -298,8 +298,8 @@ impl Version<'_> {
         environment
             .unwrap_or_default()
             .parts()
-            .map(|(part, said)| match said {
-                Some(said) => format!("{part}: {}", shown(&said.to_string())),
+            .map(|(part, statement)| match statement {
+                Some(statement) => format!("{part}: {}", shown(&statement.to_string())),
                 None => format!("{part}: not stated"),
             })
     }
@@ -370,8 +370,8 @@ impl Version<'_> {
         let mut open: Vec<&RuleResult> = Vec::new();
         for (_, result) in self.entry.results(rule) {
             let is_open = rank(result.verdict) < rank(Verdict::Pass);
-            let shown = (&result.findings, &result.reason);
-            if is_open && !open.iter().any(|other| (&other.findings, &other.reason) == shown) {
+            let content = (&result.findings, &result.reason);
+            if is_open && !open.iter().any(|one| (&one.findings, &one.reason) == content) {
                 open.push(result);
             }
         }
@@ -386,7 +386,7 @@ impl EditionResult {
             let applies = rules::find(id).and_then(|rule| rule.facts.in_edition(self.decision.edition));
             applies.is_some_and(|applies| (applies.level == Level::Must) == is_must)
         };
-        let counted = self.rules.iter().filter(|(id, _)| is_counted(id));
-        decision::verdicts_in_words(counted.map(|(_, result)| (result.verdict, false)))
+        let results = self.rules.iter().filter(|(id, _)| is_counted(id));
+        decision::verdicts_in_words(results.map(|(_, result)| (result.verdict, false)))
     }
 }

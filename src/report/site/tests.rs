@@ -1,6 +1,6 @@
 //! The board: only verified reports have green passes, links lead to findings, and submitted text is escaped.
 
-use evidence::{About, Asked, Checksum, Evidence, Kind, Realness, api::Edition};
+use evidence::{About, Checksum, Evidence, Kind, Realness, Requested, api::Edition};
 use judge::{Decision, Selection, judge};
 use serde_json::json;
 
@@ -63,7 +63,7 @@ impl Made {
         evidence.header.claim.edition = self.edition;
         evidence.header.claim.about = self.about.clone();
         for kind in [Kind::Members, Kind::Driver] {
-            evidence.header.asked.insert(kind, Asked::Yes);
+            evidence.header.requested.insert(kind, Requested::Yes);
         }
         evidence
     }

@@ -37,11 +37,11 @@ impl Gathered {
     /// The events of the story. Omitted events are counted in their place.
     pub(super) fn events(self) -> Vec<Event> {
         let folded = fold(self.drafts);
-        let chosen = near(&folded);
+        let places = near(&folded);
         let mut events: Vec<Event> = Vec::new();
         let mut left_out = self.unread[0];
         for (place, draft) in folded.into_iter().enumerate() {
-            if chosen.contains(&place) {
+            if places.contains(&place) {
                 events.extend(omission(left_out));
                 left_out = 0;
                 events.push(draft.into_event(&self.field));
@@ -68,25 +68,25 @@ fn fold(drafts: Vec<Draft>) -> Vec<Draft> {
 
 /// The places of the chosen events: those nearest to the last one up to the finding that set its field.
 fn near(drafts: &[Draft]) -> BTreeSet<usize> {
-    let own = drafts.iter().rposition(|draft| draft.is_finding);
-    let own = own.unwrap_or(drafts.len().saturating_sub(1));
+    let finding_place = drafts.iter().rposition(|draft| draft.is_finding);
+    let finding_place = finding_place.unwrap_or(drafts.len().saturating_sub(1));
     let sets_field = |place: &usize| drafts[*place].event.sets_field;
-    let centre = (0..=own)
+    let centre = (0..=finding_place)
         .rev()
         .find(|place| drafts.get(*place).is_some_and(|draft| draft.event.sets_field));
-    let centre = centre.unwrap_or(own);
+    let centre = centre.unwrap_or(finding_place);
     let mut order: Vec<usize> = (0..drafts.len()).collect();
     // Of two that are as near, the earlier one explains more.
     order.sort_by_key(|place| (place.abs_diff(centre), *place > centre));
-    let (setting, others): (Vec<usize>, Vec<usize>) = order.into_iter().partition(sets_field);
+    let (setting, plain): (Vec<usize>, Vec<usize>) = order.into_iter().partition(sets_field);
     let (some, more) = setting.split_at(setting.len().min(SETTING));
-    let mut chosen = BTreeSet::from([centre, own]);
-    for place in some.iter().chain(&others).chain(more) {
-        if chosen.len() < EVENTS {
-            chosen.insert(*place);
+    let mut places = BTreeSet::from([centre, finding_place]);
+    for place in some.iter().chain(&plain).chain(more) {
+        if places.len() < EVENTS {
+            places.insert(*place);
         }
     }
-    chosen
+    places
 }
 
 fn omission(count: usize) -> Option<Event> {
@@ -154,10 +154,10 @@ pub(super) fn first_value(value: &Value, field: &str) -> Option<Changed> {
 }
 
 fn without_credentials(value: &Value) -> Value {
-    let mut shown = value.clone();
-    shorten(&mut shown);
-    redact_value(&mut shown);
-    shown
+    let mut redacted = value.clone();
+    shorten(&mut redacted);
+    redact_value(&mut redacted);
+    redacted
 }
 
 /// Replaces texts that take long to search for credentials by their length.

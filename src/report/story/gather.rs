@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    DriverStep, Evidence, History, Look, Member, ObjectRef, Origin, StepOutcome, Tracked, Version,
+    DriverStep, Evidence, History, Member, MemberSample, ObjectRef, Origin, StepOutcome, Tracked, Version,
     api::{PlacementDecision, names},
     runs::names_placement,
 };
@@ -135,11 +135,11 @@ impl Gathered {
         object: &ObjectRef,
     ) {
         let uid = |history: &History<T>| history.last().metadata().uid.clone();
-        let known: BTreeSet<_> = watched.iter().map(|history| uid(history)).collect();
+        let uids: BTreeSet<_> = watched.iter().map(|history| uid(history)).collect();
         // The first version after the window is the last one in it, except for an object that was created later.
         let after = later
             .iter()
-            .map(|history| (*history, usize::from(known.contains(&uid(history)))));
+            .map(|history| (*history, usize::from(uids.contains(&uid(history)))));
         let versions: Vec<(&'e History<T>, usize)> = watched
             .iter()
             .map(|history| (*history, 0))
@@ -185,7 +185,7 @@ impl Gathered {
     /// Adds the answers of a member that differ from those before.
     fn add_answers(&mut self, member: &Member) {
         let mut before: Option<Value> = None;
-        for look in &member.looks {
+        for look in &member.samples {
             let answer = lasting(look);
             if before.as_ref() == Some(&answer) {
                 continue;
@@ -194,7 +194,7 @@ impl Gathered {
                 values: Some((before.replace(answer.clone()), answer)),
                 ..Draft::from(Event {
                     at: Some(look.until),
-                    detail: clean(&member.way),
+                    detail: clean(&member.access),
                     ..Event::of(What::Member)
                 })
             });
@@ -271,7 +271,7 @@ fn value(object: &(impl Tracked + Serialize)) -> Value {
 }
 
 /// A member's answers without what differs each time: when they came, and how old a lease is.
-fn lasting(look: &Look) -> Value {
+fn lasting(look: &MemberSample) -> Value {
     let mut value = serde_json::to_value(look).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
         fields.remove("from");
@@ -311,11 +311,11 @@ fn owners<'o>(object: &'o impl Tracked, field: &str) -> BTreeSet<&'o str> {
 
 /// Whether a step is about an object, or about the whole implementation.
 fn concerns(step: &DriverStep, object: &ObjectRef) -> bool {
-    let is_it = |other: &ObjectRef| {
+    let is_same = |other: &ObjectRef| {
         (&other.kind, &other.namespace, &other.name) == (&object.kind, &object.namespace, &object.name)
     };
     let is_of_all = step.member.is_empty() && step.profile.is_none() && !step.action.is_on_placements();
-    is_of_all || step.profile.as_ref().is_some_and(is_it) || step.slice.as_ref().is_some_and(is_it)
+    is_of_all || step.profile.as_ref().is_some_and(is_same) || step.slice.as_ref().is_some_and(is_same)
 }
 
 /// Whether a slice belongs to the placement of a step.

@@ -11,7 +11,7 @@ mod testbed;
 mod tests;
 
 use evidence::{
-    Asked, Evidence, Tracked,
+    Evidence, Requested, Tracked,
     api::{ClusterProfile, PlacementDecision, names},
     redact::without_credentials,
 };
@@ -57,9 +57,9 @@ impl<'e> Stories<'e> {
         let gathered = Gathered::of::<T>(self.evidence, &self.authors, finding)?;
         let note = gathered
             .is_one_version()
-            .then(|| match self.evidence.asked(T::WATCHED) {
-                Asked::Yes => "The run watched the object and saw no change.",
-                Asked::No(_) => "The run read the object once, so nothing is known of earlier versions.",
+            .then(|| match self.evidence.requested(T::WATCHED) {
+                Requested::Yes => "The run watched the object and saw no change.",
+                Requested::No(_) => "The run read the object once, so nothing is known of earlier versions.",
             });
         Some(Story {
             events: gathered.events(),

@@ -150,12 +150,12 @@ pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {
     let suites = entries.chunk_by(|one, next| one.suite() == next.suite());
     suites
         .map(|entries| {
-            let (must, others): (Vec<&Entry>, Vec<&Entry>) =
+            let (must, optional): (Vec<&Entry>, Vec<&Entry>) =
                 entries.iter().partition(|entry| entry.level == Level::Must);
             SuiteResult {
                 name: entries[0].suite().to_owned(),
                 core: group(&must),
-                extended: group(&others),
+                extended: group(&optional),
             }
         })
         .collect()

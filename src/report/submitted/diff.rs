@@ -60,8 +60,8 @@ pub fn diff(old: &Document, new: &Document) -> Result<Diff, ReportError> {
     head.retain(|change| !NOT_IN_HEAD.iter().any(|part| leads(part, &change.at)));
     // The decision is what matters most.
     head.sort_by_key(|change| change.at != "decision");
-    let listed = old.listed().chain(new.listed());
-    let ids: BTreeSet<&str> = listed.map(|entry| &*entry.rule).collect();
+    let entries = old.listed().chain(new.listed());
+    let ids: BTreeSet<&str> = entries.map(|entry| &*entry.rule).collect();
     let rules = ids.into_iter().filter_map(|id| rule_change(id, old, new));
     let rules: Vec<RuleChange> = rules.collect();
     Ok(Diff {

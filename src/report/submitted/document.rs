@@ -215,24 +215,24 @@ pub struct ReportError(pub(super) String);
 impl Document {
     /// Reads a report.
     pub fn parse(text: &str) -> Result<Self, ReportError> {
-        let written: Value = yaml(text).unwrap_or_default();
-        if written["apiVersion"] != API_VERSION || written["kind"] != KIND {
+        let input: Value = yaml(text).unwrap_or_default();
+        if input["apiVersion"] != API_VERSION || input["kind"] != KIND {
             return Err(ReportError(format!(
                 "it is not a report of this suite, which begins with `apiVersion: {API_VERSION}` and `kind: {KIND}`: \
                  write one with `run --report FILE`"
             )));
         }
-        let own = crate::VERSION;
-        let advice = match written["suiteVersion"].as_str() {
-            Some(wrote) if wrote != own => {
-                format!("it is by suite {wrote}, and this is {own}: read it with that suite")
+        let version = crate::VERSION;
+        let advice = match input["suiteVersion"].as_str() {
+            Some(wrote) if wrote != version => {
+                format!("it is by suite {wrote}, and this is {version}: read it with that suite")
             }
             _ => "submit the report as the suite wrote it".to_owned(),
         };
         let refused = |reason: String| ReportError(format!("{reason}: {advice}"));
         let document: Self = yaml(text).map_err(|error| refused(error.to_string()))?;
-        let known = serde_json::to_value(&document).unwrap_or_default();
-        match unknown_field(&written, &known, "") {
+        let output = serde_json::to_value(&document).unwrap_or_default();
+        match unknown_field(&input, &output, "") {
             Some(path) => Err(refused(format!("unknown or empty field {}", shown(&path)))),
             None => Ok(document.public()),
         }
@@ -260,18 +260,18 @@ fn yaml<'de, T: Deserialize<'de>>(text: &'de str) -> Result<T, serde_saphyr::Err
 }
 
 /// The path of a field that is written although a report with this content does not have it.
-fn unknown_field(written: &Value, known: &Value, path: &str) -> Option<String> {
-    match (written, known) {
-        (Value::Object(written), Value::Object(known)) => written.iter().find_map(|(key, value)| {
+fn unknown_field(input: &Value, output: &Value, path: &str) -> Option<String> {
+    match (input, output) {
+        (Value::Object(input), Value::Object(output)) => input.iter().find_map(|(key, value)| {
             let path = within(path, key);
-            match known.get(key) {
-                Some(known) => unknown_field(value, known, &path),
+            match output.get(key) {
+                Some(part) => unknown_field(value, part, &path),
                 None => Some(path),
             }
         }),
-        (Value::Array(written), Value::Array(known)) => {
-            let mut items = written.iter().zip(known);
-            items.find_map(|(value, known)| unknown_field(value, known, path))
+        (Value::Array(input), Value::Array(part)) => {
+            let mut items = input.iter().zip(part);
+            items.find_map(|(value, part)| unknown_field(value, part, path))
         }
         _ => None,
     }

@@ -117,12 +117,12 @@ fn is_moving(version: &str) -> bool {
 /// uses is not needed.
 fn missing_evidence(document: &Document, environment: &Environment) -> Vec<String> {
     let scope = &document.scope;
-    let mut missing = Vec::new();
+    let mut obstacles = Vec::new();
     match scope.window.filter(|_| scope.watched) {
-        None => missing.push(format!(
+        None => obstacles.push(format!(
             "it is a single snapshot: watch for at least {FLOOR_MINUTES} min"
         )),
-        Some(window) if window.seconds() < FLOOR_MINUTES * 60 => missing.push(format!(
+        Some(window) if window.seconds() < FLOOR_MINUTES * 60 => obstacles.push(format!(
             "it watched for {:#}: watch for at least {FLOOR_MINUTES} min",
             SignedDuration::from_secs(window.seconds())
         )),
@@ -130,18 +130,18 @@ fn missing_evidence(document: &Document, environment: &Environment) -> Vec<Strin
     }
     for kind in [Kind::Members, Kind::Driver] {
         if scope.not_asked.contains_key(&kind) {
-            missing.push(format!("it lacks evidence: {kind}"));
+            obstacles.push(format!("it lacks evidence: {kind}"));
         }
     }
     let excuse = environment.no_audit_log.as_deref().unwrap_or_default();
     if scope.not_asked.contains_key(&Kind::Requests) && excuse.trim().is_empty() {
-        missing.push(format!(
+        obstacles.push(format!(
             "it lacks evidence: {}; if the hub has no audit log that can be read, say why under `environment.noAuditLog` \
              in conformance.yaml",
             Kind::Requests
         ));
     }
-    missing
+    obstacles
 }
 
 /// Lists the parts of the environment that a report calls real although its evidence shows that they were not.
@@ -149,8 +149,8 @@ pub(super) fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<St
     // The names of the hubs that a run starts itself; a user's hub is named by its context.
     let source = &*evidence.header.hub.source;
     let is_own = ["lab", "envtest", "k3s"].contains(&source);
-    let is_fake = |member: &Member| member.way.starts_with("stand-in ");
-    let joined_fakes = evidence.driver.as_ref().is_some_and(|driver| driver.stand_ins);
+    let is_fake = |member: &Member| member.access.starts_with("stand-in ");
+    let joined_fakes = evidence.driver.as_ref().is_some_and(|driver| driver.fake_members);
     let mut contradictions = Vec::new();
     if is_own && source != "k3s" {
         contradictions.push(("hub", "the hub was the suite's own"));
@@ -166,9 +166,9 @@ pub(super) fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<St
     }
     let parts = environment.parts();
     contradictions.retain(|(part, _)| parts.contains(&(*part, Some(&Realness::Real))));
-    let listed = contradictions.into_iter().map(|(part, shown)| {
+    let listed = contradictions.into_iter().map(|(part, contradiction)| {
         format!(
-            "it contradicts its evidence: environment.{part} is `real`, and {shown}: write `imitated: ` and what \
+            "it contradicts its evidence: environment.{part} is `real`, and {contradiction}: write `imitated: ` and what \
              replaces it"
         )
     });

@@ -1,6 +1,8 @@
 //! A submitted report reads back as it was written, and holds only against its own evidence.
 
-use evidence::{Asked, Checksum, Driver, Environment, Evidence, Gap, Kind, Member, Realness, api::Edition};
+use evidence::{
+    Checksum, Driver, Environment, Evidence, Gap, Kind, Member, Realness, Requested, api::Edition,
+};
 use judge::{Decision, Selection, Verdict, Waivers, judge, rules};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -30,7 +32,7 @@ fn evidence() -> Evidence {
     let mut evidence = world(Edition::Standard, &text);
     evidence.header.claim.about = about("fleet-manager", "v1.2.3");
     for kind in [Kind::Namespaces, Kind::Timeline, Kind::Members, Kind::Driver] {
-        evidence.header.asked.insert(kind, Asked::Yes);
+        evidence.header.requested.insert(kind, Requested::Yes);
     }
     let gap = Gap::of(Kind::Namespaces, "the list of secret-fleet was refused");
     evidence.gaps.push(gap);
@@ -304,9 +306,9 @@ fn environment_is_checked_against_the_evidence() {
     let mut cases = expected.map(|_| evidence());
     cases[1].header.hub.source = "lab".to_owned();
     cases[2].header.hub.source = "k3s".to_owned();
-    cases[3].driver.insert(Driver::default()).stand_ins = true;
+    cases[3].driver.insert(Driver::default()).fake_members = true;
     cases[4].members = vec![Member::default()];
-    cases[4].members[0].way = "stand-in lisbon".to_owned();
+    cases[4].members[0].access = "stand-in lisbon".to_owned();
     for (evidence, expected) in cases.iter().zip(expected) {
         assert_eq!(contradicted("real", evidence), expected);
         assert_eq!(contradicted("imitated: stand-ins", evidence), "");

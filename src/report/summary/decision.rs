@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeSet};
 
 use evidence::{
-    Asked, Evidence, Kind, ReasonId,
+    Evidence, Kind, ReasonId, Requested,
     api::{Role, Status},
     runs,
 };
@@ -66,12 +66,12 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
     match part.decision {
         Decision::Conformant => format!("conformant with edition {edition}{waived}"),
         Decision::NoViolation => {
-            let others = match must.judged() {
+            let other_rules = match must.judged() {
                 0 => format!(" (and {})", count(tally.judged(), "other rule")),
                 _ => String::new(),
             };
             format!(
-                "no violation found: {} of {} judged{others}, edition {edition}{waived}",
+                "no violation found: {} of {} judged{other_rules}, edition {edition}{waived}",
                 must.judged(),
                 count(must.rules, "MUST rule")
             )
@@ -173,8 +173,8 @@ pub(crate) fn basis(report: &Report) -> String {
             count(judgement.unjudged(), "rule")
         ));
     }
-    if let Some(others) = runs::left_out(&evidence.header.other_runs) {
-        parts.push(escape::line(&others).into_owned());
+    if let Some(note) = runs::other_runs_note(&evidence.header.other_runs) {
+        parts.push(escape::line(&note).into_owned());
     }
     if let Some(why) = report.cut_short() {
         parts.push(format!("partial: {}", escape::line(why)));
@@ -205,8 +205,8 @@ pub(crate) fn verdicts_in_words(verdicts: impl IntoIterator<Item = (Verdict, boo
     let verdicts: Vec<(Verdict, bool)> = verdicts.into_iter().collect();
     let mut counts = Vec::new();
     for (verdict, is_deselected, one, many) in WORDS {
-        let own = verdicts.iter().filter(|own| **own == (verdict, is_deselected));
-        match own.count() {
+        let matching = verdicts.iter().filter(|one| **one == (verdict, is_deselected));
+        match matching.count() {
             0 => {}
             1 => counts.push(format!("1 {one}")),
             number => counts.push(format!("{number} {many}")),
@@ -251,9 +251,9 @@ pub(crate) fn rest(report: &Report) -> Option<String> {
     }
     let features = absent.iter();
     needs.extend(features.map(|feature| format!("the feature {feature}, which was declared absent")));
-    let more = match report.evidence.asked(Kind::Driver) {
-        Asked::Yes => "a longer watch or a driver that does more",
-        Asked::No(_) => "a longer watch or a driver",
+    let more = match report.evidence.requested(Kind::Driver) {
+        Requested::Yes => "a longer watch or a driver that does more",
+        Requested::No(_) => "a longer watch or a driver",
     };
     let manager_names = "the users or field managers of the cluster manager";
     let scheduler_names = "the users or field managers of the scheduler";
@@ -276,8 +276,8 @@ pub(crate) fn rest(report: &Report) -> Option<String> {
     if report.judgement.extent().confined {
         needs.push("all namespaces".to_owned());
     }
-    let mut known = BTreeSet::new();
-    needs.retain(|need| known.insert(need.clone()));
+    let mut unique = BTreeSet::new();
+    needs.retain(|need| unique.insert(need.clone()));
     listed(&needs).map(|needs| format!("to check the rest, add {needs}"))
 }
 

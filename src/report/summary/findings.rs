@@ -108,19 +108,19 @@ impl FindingGroup<'_> {
 
     /// Shows the first objects with what differs between them, the number of others, and what they share.
     fn show(&self, page: &mut Page, indent: usize, most: usize) {
-        let (common, own): (Vec<&FindingPart>, Vec<&FindingPart>) =
+        let (common, different): (Vec<&FindingPart>, Vec<&FindingPart>) =
             PARTS.iter().partition(|part| self.is_common(part));
         for (number, finding) in self.findings.iter().take(most).enumerate() {
-            let name = if number == 0 || !own.is_empty() {
+            let name = if number == 0 || !different.is_empty() {
                 "object"
             } else {
                 ""
             };
             page.field(indent, name, &escape::line(&finding.object.to_string()));
-            show_parts(page, indent, finding, &own);
+            show_parts(page, indent, finding, &different);
         }
         if self.findings.len() > most {
-            let what = if own.is_empty() {
+            let what = if different.is_empty() {
                 "more object"
             } else {
                 "more finding"

@@ -73,9 +73,9 @@ pub(crate) struct VerdictTable {
 
 impl VerdictTable {
     pub(crate) fn of(verdicts: &[RuleVerdict]) -> Self {
-        let shown = Vec::from_iter(verdicts.iter().map(|one| (one.level(), shown_verdict(one))));
-        let number = |own: (Level, Verdict)| shown.iter().filter(|one| **one == own).count();
-        let occurs = |verdict: &Verdict| shown.iter().any(|(_, own)| own == verdict);
+        let cells = Vec::from_iter(verdicts.iter().map(|one| (one.level(), shown_verdict(one))));
+        let number = |cell: (Level, Verdict)| cells.iter().filter(|one| **one == cell).count();
+        let occurs = |verdict: &Verdict| cells.iter().any(|(_, cell_verdict)| cell_verdict == verdict);
         let occurring = Vec::from_iter(WORST_FIRST.into_iter().filter(occurs));
         let levels = [Level::Must, Level::Should, Level::May].map(|level| {
             let numbers = Vec::from_iter(occurring.iter().map(|verdict| number((level, *verdict))));
@@ -148,10 +148,10 @@ impl EditionDecision {
     ) -> Self {
         let decide = |is_counted: &dyn Fn(&RuleVerdict) -> bool, waivers: &[WaiverOutcome]| {
             let verdicts = judgement.verdicts.iter();
-            let counted = verdicts
+            let outcomes = verdicts
                 .filter(|verdict| verdict.rule.facts.added <= rules_as_of && is_counted(verdict))
                 .map(RuleVerdict::outcome);
-            decide_with(&counted.collect(), judgement.extent(), waivers, strict)
+            decide_with(&outcomes.collect(), judgement.extent(), waivers, strict)
         };
         Self {
             edition: judgement.edition,
@@ -187,29 +187,29 @@ pub fn by_edition(
     waivers: Option<(&Waivers, Date)>,
     rules_as_of: Option<Date>,
 ) -> Vec<EditionDecision> {
-    let own = &evidence.header.claim;
-    let is_known = |edition: Edition| own.also.is_none() && edition == own.edition;
+    let claim = &evidence.header.claim;
+    let is_known = |edition: Edition| claim.also.is_none() && edition == claim.edition;
     let was_played =
-        |edition: Edition| edition.role() != Role::Consumer || own.editions().any(|judged| judged == edition);
-    let editions = || own.roles().flat_map(Role::editions);
-    let others = editions().filter(|edition| !is_known(*edition) && was_played(*edition));
-    let claims = others.map(|edition| Claim {
+        |edition: Edition| edition.role() != Role::Consumer || claim.editions().any(|one| one == edition);
+    let editions = || claim.roles().flat_map(Role::editions);
+    let other_editions = editions().filter(|edition| !is_known(*edition) && was_played(*edition));
+    let claims = other_editions.map(|edition| Claim {
         edition,
         also: None,
-        ..own.clone()
+        ..claim.clone()
     });
-    let mut others = judge_by(&claims.collect::<Vec<_>>(), evidence, selection, judgement);
+    let mut judgements = judge_by(&claims.collect::<Vec<_>>(), evidence, selection, judgement);
     if let Some((waivers, day)) = waivers {
-        others
+        judgements
             .iter_mut()
-            .for_each(|judgement| judgement.waive(waivers, day, own.strict));
+            .for_each(|judgement| judgement.waive(waivers, day, claim.strict));
     }
     let decision = |edition: Edition| {
         if is_known(edition) {
-            return EditionDecision::of(judgement, &judgement.waivers, own.strict, rules_as_of);
+            return EditionDecision::of(judgement, &judgement.waivers, claim.strict, rules_as_of);
         }
-        match others.iter().find(|other| other.edition == edition) {
-            Some(other) => EditionDecision::of(other, &[], own.strict, rules_as_of),
+        match judgements.iter().find(|one| one.edition == edition) {
+            Some(one) => EditionDecision::of(one, &[], claim.strict, rules_as_of),
             None => EditionDecision {
                 edition,
                 decision: None,
@@ -239,7 +239,7 @@ pub(crate) fn reactions(report: &Report) -> Vec<Reaction> {
     let steps = report.evidence.driver_steps();
     let mut by_action: BTreeMap<&str, Reaction> = BTreeMap::new();
     for step in steps {
-        let Some(reacted) = step.reacted else {
+        let Some(reacted) = step.reacted_at else {
             continue;
         };
         let seconds = reacted.duration_since(step.until).as_secs();
@@ -280,8 +280,8 @@ mod tests {
         DriverStep {
             member: "lisbon".to_owned(),
             patience_seconds: 120,
-            looked_until: after(130),
-            reacted: reacted_after.map(after),
+            observed_until: after(130),
+            reacted_at: reacted_after.map(after),
             ..DriverStep::new(Scenario::Outage, action, Timestamp::UNIX_EPOCH)
         }
     }

@@ -59,10 +59,10 @@ pub(crate) fn cited(source: &str, edition: Edition) -> Vec<Cited<'_>> {
                 return Cited { text, address };
             }
             let steps: Vec<&str> = path.split(" › ").collect();
-            let named = address_of(steps[0], edition);
+            let section_document = address_of(steps[0], edition);
             // Without a path, it is another text, not a section.
-            let is_section = steps.len() > 1 || named.is_some() || steps[0] == "Goals";
-            document = named.or(document.take());
+            let is_section = steps.len() > 1 || section_document.is_some() || steps[0] == "Goals";
+            document = section_document.or(document.take());
             let address = document.as_ref().filter(|_| is_section).map(|document| {
                 // Source files have no sections to lead to.
                 let anchor = if document.ends_with(".md") {

@@ -58,12 +58,12 @@ impl<'v> Masked<'v> {
 
     /// The value of a field, as it may be shown.
     pub(crate) fn field(self, path: &str) -> Option<&'v Value> {
-        let (mut masked, mut own) = (self, String::new());
-        while own != path {
-            let mut parts = parts(&own, Some(masked))?.into_iter();
+        let (mut masked, mut field) = (self, String::new());
+        while field != path {
+            let mut parts = parts(&field, Some(masked))?.into_iter();
             let ((next, _), part) =
-                parts.find(|((next, _), _)| next.len() > own.len() && leads(next, path))?;
-            (own, masked) = (next, part);
+                parts.find(|((next, _), _)| next.len() > field.len() && leads(next, path))?;
+            (field, masked) = (next, part);
         }
         Some(masked.shown)
     }
@@ -155,8 +155,8 @@ pub(crate) fn name_of(item: &Value) -> Option<&str> {
 }
 
 /// Whether the field of the first path is the field of the second path, or contains it.
-pub(crate) fn leads(own: &str, path: &str) -> bool {
-    path.strip_prefix(own)
+pub(crate) fn leads(prefix: &str, path: &str) -> bool {
+    path.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 

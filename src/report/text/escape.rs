@@ -62,15 +62,15 @@ fn replace(
     if !text.char_indices().any(|(at, c)| is_harmful(at, c)) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 8);
+    let mut escaped = String::with_capacity(text.len() + 8);
     for (at, c) in text.char_indices() {
         if is_harmful(at, c) {
-            shown += &escape(c);
+            escaped += &escape(c);
         } else {
-            shown.push(c);
+            escaped.push(c);
         }
     }
-    Cow::Owned(shown)
+    Cow::Owned(escaped)
 }
 
 /// Whether a bracket after this text would complete a command: workflow runners act on `##[error]`, `##vso[…]` or

@@ -36,11 +36,11 @@ pub fn count(number: usize, what: &str) -> String {
 
 /// Lists things as a sentence does, such as `a, b and c`; none if there are none.
 pub(crate) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
-    let (last, others) = things.split_last()?;
-    let others: Vec<&str> = others.iter().map(AsRef::as_ref).collect();
-    Some(match &others[..] {
+    let (last, first) = things.split_last()?;
+    let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
+    Some(match &first[..] {
         [] => last.as_ref().to_owned(),
-        others => format!("{} and {}", others.join(", "), last.as_ref()),
+        first => format!("{} and {}", first.join(", "), last.as_ref()),
     })
 }
 

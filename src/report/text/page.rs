@@ -169,12 +169,12 @@ impl Wrapping {
 /// Splits a text at spaces, but for those between backticks.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut is_quoted = false;
-    let mut left = text.matches('`').count();
+    let mut remaining = text.matches('`').count();
     text.split(move |c: char| {
         if c == '`' {
-            left -= 1;
+            remaining -= 1;
             // The last one of an odd number closes nothing.
-            is_quoted = !is_quoted && left > 0;
+            is_quoted = !is_quoted && remaining > 0;
         }
         c == ' ' && !is_quoted
     })

@@ -116,7 +116,7 @@ pub(crate) fn flow(value: &Value, first: &[&str]) -> String {
 /// Returns the fields, these first.
 fn in_order<'v>(fields: &'v Map<String, Value>, first: &[&str]) -> Vec<(&'v String, &'v Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
-    fields.sort_by_key(|(key, _)| first.iter().position(|own| own == key).unwrap_or(first.len()));
+    fields.sort_by_key(|(key, _)| first.iter().position(|name| name == key).unwrap_or(first.len()));
     fields
 }
 

@@ -155,7 +155,7 @@ fn comes_with_a_gap<T: Tracked>(histories: &[History<T>], less: &Evidence, verdi
 
 fn has_same(kind: Kind, whole: &Evidence, less: &Evidence) -> bool {
     let gaps = |evidence: &Evidence| -> Vec<Gap> { evidence.gaps(kind).cloned().collect() };
-    whole.asked(kind) == less.asked(kind)
+    whole.requested(kind) == less.requested(kind)
         && match kind {
             // Objects are compared one by one, and their managedFields with them.
             Kind::Inventory | Kind::PlacementDecisions | Kind::Timeline | Kind::PlacementTimeline => true,

@@ -3,8 +3,9 @@
 use std::{collections::BTreeSet, mem, sync::Arc};
 
 use evidence::{
-    Asked, DriverAction, DriverStep, Evidence, History, Kind, Later, LoginWith, MemberPart, ObjectKey,
-    ObjectRef, Origin, Requests, Settled, StepOutcome, Tracked, Unreadable, Window, runs::of_other_runs,
+    DriverAction, DriverStep, Evidence, History, Kind, Later, LoginCredential, MemberPart, ObjectKey,
+    ObjectRef, Origin, Requested, Requests, Settled, StepOutcome, Tracked, Unreadable, Window,
+    runs::of_other_runs,
 };
 use jiff::{SignedDuration, Timestamp};
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -281,7 +282,7 @@ fn stop<T>(histories: &mut Vec<History<T>>, at: Timestamp) {
 /// What is read when the window is over.
 fn forget_what_is_read_last(record: &mut Evidence, reason: &'static str) {
     for kind in [Kind::Secrets, Kind::UnlabelledSecrets, Kind::Probe] {
-        if matches!(record.asked(kind), Asked::Yes) {
+        if matches!(record.requested(kind), Requested::Yes) {
             *record = less::without(record, kind, true);
             if let Some(gap) = record.gaps.last_mut() {
                 gap.reason = reason.into();
@@ -323,8 +324,8 @@ fn cut_log(record: &mut Evidence, (from, until): Span) {
 fn mute(record: &mut Evidence, member: Option<usize>, part: Option<MemberPart>, (from, until): Span) {
     let members = record.members.iter_mut().enumerate();
     for (_, member) in members.filter(|(number, _)| member.is_none_or(|only| only == *number)) {
-        let is_mute = |look: &&mut evidence::Look| from <= look.until && look.until <= until;
-        for look in member.looks.iter_mut().filter(is_mute) {
+        let is_mute = |look: &&mut evidence::MemberSample| from <= look.until && look.until <= until;
+        for look in member.samples.iter_mut().filter(is_mute) {
             for part in MemberPart::ALL
                 .iter()
                 .filter(|each| part.is_none_or(|part| part == **each))
@@ -340,9 +341,9 @@ fn mute(record: &mut Evidence, member: Option<usize>, part: Option<MemberPart>, 
                 Arc::make_mut(&mut look.missing).insert(*part, "no answer".into());
             }
         }
-        let has_any = |look: &evidence::Look| MemberPart::ALL.iter().any(|part| look.has(*part));
-        if !member.looks.is_empty() && !member.looks.iter().any(has_any) {
-            member.looks.clear();
+        let has_any = |look: &evidence::MemberSample| MemberPart::ALL.iter().any(|part| look.has(*part));
+        if !member.samples.is_empty() && !member.samples.iter().any(has_any) {
+            member.samples.clear();
             record.gaps.push(evidence::Gap {
                 object: Some(member.profile.clone()),
                 ..evidence::Gap::of(Kind::Members, "no answer")
@@ -356,8 +357,8 @@ fn not_driven(record: &mut Evidence) {
     if record.driver.take().is_none() {
         return;
     }
-    let reason = Asked::No("no driver was given".into());
-    record.header.asked.insert(Kind::Driver, reason);
+    let reason = Requested::No("no driver was given".into());
+    record.header.requested.insert(Kind::Driver, reason);
     record.gaps.retain(|gap| gap.kind != Kind::Driver);
     record.header.other_runs = of_other_runs(&record.profiles, None);
 }
@@ -381,12 +382,12 @@ fn lack(record: &mut Evidence, number: usize) {
     let Some(driver) = &mut record.driver else {
         return;
     };
-    let Some(action) = driver.able.iter().nth(number).copied() else {
+    let Some(action) = driver.available_actions.iter().nth(number).copied() else {
         return;
     };
-    driver.able.remove(&action);
+    driver.available_actions.remove(&action);
     let reason = "the driver file has no such hook".into();
-    driver.lacking.insert(action, reason);
+    driver.unavailable_actions.insert(action, reason);
     let lacks: BTreeSet<_> = driver.steps_of(action).map(|step| step.scenario).collect();
     driver.steps.retain(|step| !lacks.contains(&step.scenario));
 }
@@ -406,7 +407,7 @@ fn end(record: &mut Evidence, at: Timestamp) {
                     reason: "the run was stopped".to_owned(),
                 };
             }
-            step.looked_until = step.looked_until.min(at);
+            step.observed_until = step.observed_until.min(at);
         }
     }
 }
@@ -442,9 +443,9 @@ fn narrow(record: &mut Evidence, number: usize, reads_all: bool) {
     record.probes.retain(|probe| is_in(&probe.object));
     record.members.retain(|member| is_in(&member.profile));
     record.endpoint_calls.retain(|call| is_in(&call.profile));
-    record.logins.retain(|login| match &login.with {
-        LoginWith::Secret(secret) => is_in(&login.profile) && (reads_all || is_in(secret)),
-        LoginWith::Plugin(_) => is_in(&login.profile),
+    record.logins.retain(|login| match &login.credential {
+        LoginCredential::Secret(secret) => is_in(&login.profile) && (reads_all || is_in(secret)),
+        LoginCredential::Plugin(_) => is_in(&login.profile),
     });
     each_log(record, |log| {
         log.events.retain(|event| *event.namespace == **only)
@@ -492,9 +493,9 @@ fn dump(record: &mut Evidence, at: Timestamp, has_writers: bool) {
         Kind::UnlabelledSecrets,
         Kind::Writers,
     ];
-    for (kind, asked) in &mut record.header.asked {
+    for (kind, asked) in &mut record.header.requested {
         if !held.contains(kind) {
-            *asked = Asked::No("a dump has none".into());
+            *asked = Requested::No("a dump has none".into());
         }
     }
     if !has_writers {

@@ -196,8 +196,8 @@ fn driven_by_commands(world: World) {
     let (evidence, printed) = world.driven();
     let driver = evidence.driver.as_ref().expect("a driver");
     let lacking = [Disconnect, Reconnect, DeleteNamespace, CreateNamespace];
-    let is_lacking = driver.lacking.keys().eq(&lacking);
-    assert!(is_lacking, "{:?}\n{printed}", driver.lacking);
+    let is_lacking = driver.unavailable_actions.keys().eq(&lacking);
+    assert!(is_lacking, "{:?}\n{printed}", driver.unavailable_actions);
     let unanswered = [
         SetDisplayName,
         Restart,
@@ -208,7 +208,7 @@ fn driven_by_commands(world: World) {
     for step in &driver.steps {
         assert_eq!(step.outcome, StepOutcome::Done, "{step:?}\n{printed}");
         // The run waits for a missing reaction until its patience ends.
-        let waited = step.looked_until.duration_since(step.until);
+        let waited = step.observed_until.duration_since(step.until);
         let is_unanswered = unanswered.contains(&step.action);
         assert!(is_unanswered || waited.as_secs() < 30, "{step:?}");
     }
@@ -222,7 +222,11 @@ fn driven_by_commands(world: World) {
         world.profiles().len() == before.len()
     });
     assert_eq!(world.profiles(), before);
-    let touched: BTreeSet<String> = driver.touched.iter().map(|key| key.name.to_string()).collect();
+    let touched: BTreeSet<String> = driver
+        .written_profiles
+        .iter()
+        .map(|key| key.name.to_string())
+        .collect();
     assert_eq!(touched.len(), 5, "{touched:?}");
     assert_eq!(written(&world), touched);
 }

@@ -120,8 +120,8 @@ impl DriverScenario<'_, '_> {
             None => self.before.as_ref().and_then(field.read),
         };
         let before = before.map(str::to_owned);
-        if let (None, Some(missing)) = (&before, field.missing) {
-            return Err(missing.to_owned());
+        if let (None, Some(reason)) = (&before, field.missing) {
+            return Err(reason.to_owned());
         }
         let after = (field.value)(&session.plan.run);
         step.change = Some(Change {

@@ -1,7 +1,7 @@
 //! What is collected beside the profiles.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
-use evidence::{Asked, CredentialKind};
+use evidence::{CredentialKind, Requested};
 
 use super::*;
 
@@ -62,8 +62,8 @@ async fn evidence_that_is_not_wanted_says_why() {
     let evidence = world.collect(&unwanted, async {}).await;
     assert!(evidence.secrets.is_empty());
     assert_eq!(
-        *evidence.asked(Kind::Secrets),
-        Asked::No("`--no-feature consumer-secrets`".into())
+        *evidence.requested(Kind::Secrets),
+        Requested::No("`--no-feature consumer-secrets`".into())
     );
     let mut requests = world.requests().into_iter();
     assert!(requests.all(|event| event["objectRef"]["resource"] != "secrets"));
@@ -114,9 +114,9 @@ async fn secrets_without_the_label_are_read_only_where_they_are_claimed() {
     }
 
     let evidence = world.watch(0, async {}).await;
-    let asked = evidence.asked(Kind::UnlabelledSecrets);
+    let asked = evidence.requested(Kind::UnlabelledSecrets);
     assert!(
-        matches!(asked, Asked::No(reason) if reason.contains("claimed")),
+        matches!(asked, Requested::No(reason) if reason.contains("claimed")),
         "{asked:?}"
     );
     assert_eq!(evidence.unlabelled_secrets, []);
@@ -125,7 +125,7 @@ async fn secrets_without_the_label_are_read_only_where_they_are_claimed() {
     assert!(lists.iter().all(is_labelled), "{lists:?}");
 
     let claimed = Plan {
-        secrets: Wish::Asked,
+        secrets: Wish::Requested,
         ..plan(0)
     };
     let evidence = world.collect(&claimed, async {}).await;

@@ -1,6 +1,6 @@
 //! One look, and what the runner sends for it.
 
-use evidence::{Asked, Origin, ProbeOutcome};
+use evidence::{Origin, ProbeOutcome, Requested};
 
 use super::*;
 
@@ -26,7 +26,7 @@ async fn looks_once_and_says_so() {
     );
     assert!(header.hub.server_version.is_some() && header.permissions.iter().all(|one| one.allowed));
     for kind in [Kind::Inventory, Kind::Namespaces, Kind::Secrets, Kind::Writers] {
-        assert!(evidence.is_whole(kind), "{kind}: {:?}", evidence.asked(kind));
+        assert!(evidence.is_whole(kind), "{kind}: {:?}", evidence.requested(kind));
     }
     for kind in [
         Kind::Timeline,
@@ -35,8 +35,11 @@ async fn looks_once_and_says_so() {
         Kind::Requests,
         Kind::Driver,
     ] {
-        let asked = evidence.asked(kind);
-        assert!(matches!(asked, Asked::No(reason) if !reason.is_empty()), "{kind}");
+        let asked = evidence.requested(kind);
+        assert!(
+            matches!(asked, Requested::No(reason) if !reason.is_empty()),
+            "{kind}"
+        );
     }
     let mut lists = world.requests();
     lists.retain(|event| event["verb"] == "list" && event["objectRef"]["resource"] == "clusterprofiles");
@@ -47,8 +50,8 @@ async fn looks_once_and_says_so() {
 async fn stores_nothing_on_the_hub() {
     let world = World::of(&["a"]).await;
     let wishes = Plan {
-        secrets: Wish::Asked,
-        probe: Wish::Asked,
+        secrets: Wish::Requested,
+        probe: Wish::Requested,
         ..plan(120)
     };
     let evidence = world.collect(&wishes, async {}).await;

@@ -12,10 +12,12 @@ use std::{
 };
 
 use collect::{
-    Dial, MemberWay,
+    Dial, MemberAccess,
     connect::{ClientError, USER_AGENT},
 };
-use evidence::{Asked, Lease, Login, LoginOutcome, LoginWith, Look, Member, MemberPart, ObjectKey};
+use evidence::{
+    Lease, Login, LoginCredential, LoginOutcome, Member, MemberPart, MemberSample, ObjectKey, Requested,
+};
 use http::Response;
 use kube::{Config, client::Body};
 use lab::member::{FakeMember, Leases, MemberState, Property};
@@ -29,27 +31,27 @@ fn key(name: &str) -> ObjectKey {
     }
 }
 
-pub(super) fn way(name: &str, client: Client) -> MemberWay {
-    MemberWay::by_client(key(name), format!("test {name}"), client)
+pub(super) fn way(name: &str, client: Client) -> MemberAccess {
+    MemberAccess::by_client(key(name), format!("test {name}"), client)
 }
 
 /// A way to a member of the lab, with the rights that the suite asks for.
-fn lab_way(name: &str, member: &FakeMember) -> MemberWay {
+fn lab_way(name: &str, member: &FakeMember) -> MemberAccess {
     way(name, member.client_as(FakeMember::ASKER, USER_AGENT))
 }
 
 impl World {
     /// Asks these members for that long.
-    async fn ask(&self, seconds: u64, ways: Vec<MemberWay>) -> Evidence {
-        self.collect(&asking(seconds, ways), async {}).await
+    async fn ask(&self, seconds: u64, accesses: Vec<MemberAccess>) -> Evidence {
+        self.collect(&asking(seconds, accesses), async {}).await
     }
 }
 
 /// A plan that asks these members.
-pub(super) fn asking(seconds: u64, ways: Vec<MemberWay>) -> Plan {
+pub(super) fn asking(seconds: u64, accesses: Vec<MemberAccess>) -> Plan {
     Plan {
         members: Members {
-            ways,
+            access: accesses,
             ..Members::default()
         },
         ..plan(seconds)
@@ -65,7 +67,7 @@ fn member<'a>(evidence: &'a Evidence, name: &str) -> &'a Member {
 }
 
 /// What the member was told to miss for a reason that has these words.
-fn missed<'a>(look: &'a Look, words: &str) -> Vec<&'a MemberPart> {
+fn missed<'a>(look: &'a MemberSample, words: &str) -> Vec<&'a MemberPart> {
     let missing = look.missing.iter().filter(|(_, reason)| reason.contains(words));
     missing.map(|(part, _)| part).collect()
 }
@@ -192,7 +194,7 @@ fn well(path: &str) -> (u16, String) {
 async fn a_member_is_asked_all_through_the_window() {
     let world = World::of(&["a"]).await;
     let fake_member = FakeMember::new("a", world.clock, state());
-    let ways = vec![lab_way("a", &fake_member)];
+    let accesses = vec![lab_way("a", &fake_member)];
     let events = async {
         after(100).await;
         fake_member.alter(|member| {
@@ -202,15 +204,15 @@ async fn a_member_is_asked_all_through_the_window() {
             member.nodes = 2;
         });
     };
-    let evidence = world.collect(&asking(290, ways), events).await;
+    let evidence = world.collect(&asking(290, accesses), events).await;
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
-    assert_eq!(*evidence.asked(Kind::Members), Asked::Yes);
+    assert_eq!(*evidence.requested(Kind::Members), Requested::Yes);
     let member = member(&evidence, "a");
-    assert!(!member.profile.uid.is_empty() && member.way == "test a");
-    let at: Vec<i64> = member.looks.iter().map(|look| seconds(look.from)).collect();
+    assert!(!member.profile.uid.is_empty() && member.access == "test a");
+    let at: Vec<i64> = member.samples.iter().map(|look| seconds(look.from)).collect();
     assert_eq!(at, (0..10).map(|look| look * 30).collect::<Vec<_>>());
 
-    let first = &member.looks[0];
+    let first = &member.samples[0];
     assert_eq!(first.version.as_deref(), Some("v1.33.1+k3s1"));
     assert!(first.readyz.as_ref().is_some_and(|readyz| readyz.ready));
     let leases = first.leases.as_ref().expect("leases");
@@ -236,7 +238,7 @@ async fn a_member_is_asked_all_through_the_window() {
     assert!(found.eq(expected), "{properties:?}");
     assert!(first.missing.is_empty(), "{:?}", first.missing);
 
-    let later = &member.looks[4];
+    let later = &member.samples[4];
     assert_eq!(later.version.as_deref(), Some("v1.34.0"));
     assert_eq!(later.nodes, Some(2));
     let readyz = later.readyz.as_ref().expect("an answer");
@@ -252,7 +254,7 @@ async fn long_windows_are_looked_into_less_often_and_none_once() {
     for (window, looks) in [(0, 1), (20, 1), (1190, 20)] {
         let fake = Fake::well();
         let evidence = world.ask(window, vec![way("a", fake.client())]).await;
-        assert_eq!(member(&evidence, "a").looks.len(), looks, "in {window} s");
+        assert_eq!(member(&evidence, "a").samples.len(), looks, "in {window} s");
     }
 }
 
@@ -274,7 +276,7 @@ async fn nodes_are_counted_page_by_page_where_the_member_does_not_tell_the_rest(
     });
     for (fake, nodes) in [(counted, 42), (uncounted, 504)] {
         let evidence = world.ask(0, vec![way("a", fake.client())]).await;
-        assert_eq!(member(&evidence, "a").looks[0].nodes, Some(nodes));
+        assert_eq!(member(&evidence, "a").samples[0].nodes, Some(nodes));
     }
 }
 
@@ -283,12 +285,12 @@ async fn a_thousand_members_are_asked_a_few_at_a_time() {
     let world = World::new().await;
     let mut fake = Fake::well();
     fake.slow = Duration::from_millis(50);
-    let ways = (0..1000)
+    let accesses = (0..1000)
         .map(|number| way(&format!("m{number}"), fake.client()))
         .collect();
-    let evidence = world.ask(300, ways).await;
+    let evidence = world.ask(300, accesses).await;
     assert_eq!(evidence.members.len(), 1000);
-    assert!(evidence.members.iter().all(|member| member.looks.len() >= 9));
+    assert!(evidence.members.iter().all(|member| member.samples.len() >= 9));
     let (_, most) = *fake.under_way.lock().expect("no panic");
     assert!((2..=64).contains(&most), "{most} at once");
 }
@@ -297,10 +299,10 @@ async fn a_thousand_members_are_asked_a_few_at_a_time() {
 async fn what_was_seen_before_a_stop_is_kept() {
     let world = World::of(&["a"]).await;
     let fake = Fake::well();
-    let ways = vec![way("a", fake.client()), way("b", Fake::slow(9).client())];
-    let plan = asking(300, ways);
+    let accesses = vec![way("a", fake.client()), way("b", Fake::slow(9).client())];
+    let plan = asking(300, accesses);
     let evidence = world.collect_until(&plan, async {}, after(5)).await;
-    assert_eq!(member(&evidence, "a").looks.len(), 1);
+    assert_eq!(member(&evidence, "a").samples.len(), 1);
     let gap = gaps(&evidence, Kind::Members)[0];
     assert_eq!(gap.object.as_ref().map(|object| object.name.as_str()), Some("b"));
     assert!(gap.reason.contains("stopped"), "{}", gap.reason);

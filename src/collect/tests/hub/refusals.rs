@@ -2,7 +2,7 @@
 
 use apiserver::{AccessRule, User};
 use collect::connect::{Connection, KubeconfigOptions};
-use evidence::Asked;
+use evidence::Requested;
 
 use super::*;
 
@@ -58,20 +58,20 @@ async fn runs_with_the_smallest_rights_and_says_what_others_would_add() {
         (Kind::Probe, "grant patch on clusterprofiles"),
         (Kind::Namespaces, "grant list on namespaces"),
     ] {
-        let Asked::No(reason) = evidence.asked(kind) else {
+        let Requested::No(reason) = evidence.requested(kind) else {
             panic!("{kind} was asked for")
         };
         assert!(reason.contains(grant), "{reason}");
     }
 
     let claimed = Plan {
-        secrets: Wish::Asked,
-        probe: Wish::Asked,
+        secrets: Wish::Requested,
+        probe: Wish::Requested,
         ..plan(0)
     };
     let evidence = world.collect(&claimed, async {}).await;
     for kind in [Kind::Secrets, Kind::Probe] {
-        assert_eq!(*evidence.asked(kind), Asked::Yes);
+        assert_eq!(*evidence.requested(kind), Requested::Yes);
         let gap = gaps(&evidence, kind)[0];
         assert!(gap.reason.contains("grant"), "{gap:?}");
     }

@@ -186,7 +186,7 @@ async fn a_member_is_asked_for_what_its_role_grants() {
     let hub = World::of(&["a"]).await;
     let member = World::new().await;
     let bound = Bound::to(member, |account| member_manifest(Some(account))).await;
-    let ways = vec![way("a", bound.world.hub.connection.client.clone())];
-    hub.collect(&asking(60, ways), async {}).await;
+    let accesses = vec![way("a", bound.world.hub.connection.client.clone())];
+    hub.collect(&asking(60, accesses), async {}).await;
     bound.compare();
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use evidence::{
-    Asked, Evidence, Gap, History, Kind, ProfileHistory, Tracked, Unreadable, Window,
+    Evidence, Gap, History, Kind, ProfileHistory, Requested, Tracked, Unreadable, Window,
     api::{ClusterProfile, PlacementDecision},
 };
 use jiff::Timestamp;
@@ -21,20 +21,20 @@ pub(crate) struct Recorded<T = ClusterProfile> {
 impl<T: Tracked> Record<T> {
     /// Adds a watch. Returns its number.
     pub fn add_watch(&mut self, now: Timestamp) -> usize {
-        self.heard.push(now);
-        self.heard.len() - 1
+        self.until.push(now);
+        self.until.len() - 1
     }
 
     /// Notes that a watch knows every change until now.
     pub fn hear(&mut self, watch: usize, now: Timestamp) {
-        if let Some(heard) = self.heard.get_mut(watch) {
-            *heard = now;
+        if let Some(known_until) = self.until.get_mut(watch) {
+            *known_until = now;
         }
     }
 
     /// Until when all watches know every change; none without a watch.
     pub fn known_until(&self) -> Option<Timestamp> {
-        self.heard.iter().min().copied()
+        self.until.iter().min().copied()
     }
 
     /// Whether an object was seen that is one of those, or that could not be read.
@@ -128,12 +128,12 @@ fn retain_current<T>(histories: &mut Vec<History<T>>, stale: &HashSet<usize>) {
 }
 
 /// Whether managedFields were seen. Without profiles, nothing speaks against it.
-pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Asked {
+pub(crate) fn asked_for_writers(profiles: &[ProfileHistory]) -> Requested {
     let has_writers = |history: &ProfileHistory| history.last().metadata.writers.is_some();
     if profiles.is_empty() || profiles.iter().any(has_writers) {
-        Asked::Yes
+        Requested::Yes
     } else {
-        Asked::No("the hub showed no managedFields".into())
+        Requested::No("the hub showed no managedFields".into())
     }
 }
 
@@ -146,7 +146,7 @@ pub(crate) fn add_watched(
 ) {
     evidence.header.window = Some(window);
     let writers = asked_for_writers(&profiles.histories);
-    evidence.header.asked.insert(Kind::Writers, writers);
+    evidence.header.requested.insert(Kind::Writers, writers);
     evidence.profiles = profiles.histories;
     evidence.unreadable.extend(profiles.unreadable);
     evidence.gaps.extend(profiles.gaps);
@@ -159,10 +159,10 @@ pub(crate) fn add_watched(
     let Some(why) = unlisted else {
         return;
     };
-    let seen = evidence.slices.len();
-    let reason = format!("not all placement decisions were listed, but only {seen}: {why}");
+    let count = evidence.slices.len();
+    let reason = format!("not all placement decisions were listed, but only {count}: {why}");
     evidence.gaps.push(Gap::of(Kind::PlacementDecisions, reason));
-    if *evidence.asked(Kind::PlacementTimeline) == Asked::Yes {
+    if *evidence.requested(Kind::PlacementTimeline) == Requested::Yes {
         let reason = format!("placement decisions were not watched, as their list did not end: {why}");
         evidence
             .gaps

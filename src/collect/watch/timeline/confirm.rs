@@ -93,7 +93,7 @@ impl<T: Tracked> Watch<T> {
         }
         let doubtful = self.is_in_doubt(ended);
         if doubtful {
-            let quiet = ended.duration_since(self.heard);
+            let quiet = ended.duration_since(self.until);
             // The connection may be dead. A new watch brings immediately what was missed.
             self.stream = None;
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
@@ -106,9 +106,9 @@ impl<T: Tracked> Watch<T> {
         };
         let (client, path) = (self.client.clone(), self.path.clone());
         let (record, namespace) = (Arc::clone(&self.record), self.namespace.clone());
-        let (known, restores) = (self.resource_version.clone(), self.restores);
+        let (version, restores) = (self.resource_version.clone(), self.restores);
         let comparing = retry(attempts, Failure::may_pass, || {
-            compare(&client, &path, &record, namespace.as_deref(), &known)
+            compare(&client, &path, &record, namespace.as_deref(), &version)
         });
         // A long list must not keep the watch waiting: hubs end watches that lag.
         let compared = select! {
@@ -116,8 +116,8 @@ impl<T: Tracked> Watch<T> {
             compared = comparing => compared,
             never = self.follow() => match never {},
         };
-        let mut missing = match compared {
-            Ok(missing) => missing,
+        let mut unseen = match compared {
+            Ok(unseen) => unseen,
             // The watch has noticed it meanwhile, and has listed all.
             Err(failure) if failure.is_restored() && self.restores > restores => return true,
             Err(failure) if failure.is_restored() => return self.take_new_history(&failure).await,
@@ -127,7 +127,7 @@ impl<T: Tracked> Watch<T> {
             }
         };
         let settled = async {
-            while !missing.settle(&record.lock()) {
+            while !unseen.settle(&record.lock()) {
                 sleep(TICK).await;
             }
         };
@@ -149,14 +149,14 @@ impl<T: Tracked> Watch<T> {
         let is_current = |stream: &Stream| stream.has_caught_up(now);
         if settled && self.late.is_none() && self.stream.as_ref().is_some_and(is_current) {
             // The list began then. Hubs send a watch nothing while nothing changes, some not even bookmarks.
-            self.hear(self.heard.max(ended));
+            self.hear(self.until.max(ended));
         }
-        settled || self.take_list(&missing).await
+        settled || self.take_list(&unseen).await
     }
 
     /// Whether nothing came for so long that the connection may be dead.
     fn is_in_doubt(&self, now: Timestamp) -> bool {
-        self.outage.is_none() && now.duration_since(self.heard) > QUIET
+        self.outage.is_none() && now.duration_since(self.until) > QUIET
     }
 
     /// Notes that no list has confirmed the watch.
@@ -171,20 +171,20 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// The watch has missed something: takes a new list into the record, and notes the gap.
-    async fn take_list(&mut self, missing: &Unseen) -> bool {
+    async fn take_list(&mut self, unseen: &Unseen) -> bool {
         let (from, example) = {
             let record = self.record.lock();
-            let known = missing.known_until(&record).unwrap_or(self.began);
+            let known_until = unseen.known_until(&record).unwrap_or(self.began);
             let from = match (&self.outage, self.late) {
                 // Until an interruption, the watch was right.
-                (Some(_), None) => self.heard,
+                (Some(_), None) => self.until,
                 // What came late is not known for as long as it seems.
-                (_, Some(_)) => self.heard.min(known),
-                (None, None) => known,
+                (_, Some(_)) => self.until.min(known_until),
+                (None, None) => known_until,
             };
-            (from, missing.example(&record))
+            (from, unseen.example(&record))
         };
-        let listed = self.list_patiently().await;
+        let result = self.list_patiently().await;
         let now = self.clock.now();
         self.late = None;
         let mut reason = format!(
@@ -194,17 +194,17 @@ impl<T: Tracked> Watch<T> {
         if let Some(cause) = self.outage.take() {
             reason += &format!(" ({cause})");
         }
-        if let Err(failure) = &listed {
+        if let Err(failure) = &result {
             reason += &format!("; a second list failed: {failure}");
         }
         self.record.lock().gaps.push(gap::<T>(from, now, reason));
-        listed.is_ok()
+        result.is_ok()
     }
 
     /// The hub was restored, and the watch does not know it: takes a new list into the record, and notes the gap.
     async fn take_new_history(&mut self, restored: &Failure) -> bool {
         self.is_restored = true;
-        let listed = self.list_patiently().await;
+        let result = self.list_patiently().await;
         self.late = None;
         self.outage = None;
         let reason = format!("the watch{} missed changes: {restored}", self.place());
@@ -212,8 +212,8 @@ impl<T: Tracked> Watch<T> {
         self.record
             .lock()
             .gaps
-            .push(gap::<T>(self.heard, self.clock.now(), reason));
-        listed.is_ok()
+            .push(gap::<T>(self.until, self.clock.now(), reason));
+        result.is_ok()
     }
 
     async fn list_patiently(&mut self) -> Result<(), Failure> {
@@ -231,13 +231,13 @@ impl<T: Tracked> Watch<T> {
 }
 
 /// Lists the profiles at `path`, and returns what the record lacks of them. It fails where the hub has a new history since it
-/// has given out the resourceVersion `known`.
+/// has given out the resourceVersion `version`.
 async fn compare<T: Tracked>(
     client: &TimedClient,
     path: &str,
     record: &Shared<T>,
     namespace: Option<&str>,
-    known: &str,
+    version: &str,
 ) -> Result<Unseen, Failure> {
     let pass = record.lock().begin(Origin::Relisted);
     let mut versions = Vec::new();
@@ -245,7 +245,7 @@ async fn compare<T: Tracked>(
         versions.extend(record.lock().compare(json, pass))
     })
     .await?;
-    check_newer(known, &newest)?;
+    check_newer(version, &newest)?;
     Ok(Unseen {
         versions,
         deletions: record.lock().unmet(pass, namespace),

@@ -76,14 +76,14 @@ proptest! {
         let whole = read.profiles.len().saturating_sub(1);
         prop_assert_eq!(&read.profiles[..whole], &evidence.profiles[..whole]);
         // Requested evidence that is incomplete has a gap.
-        for (kind, asked) in &evidence.header.asked {
+        for (kind, requested) in &evidence.header.requested {
             let count = |e: &Evidence| match kind {
                 Kind::Namespaces => e.namespaces.len(),
                 Kind::Secrets => e.secrets.len(),
                 Kind::UnlabelledSecrets => e.unlabelled_secrets.len(),
                 Kind::Probe => e.probes.len(),
                 Kind::Requests => e.requests.as_ref().map_or(0, |requests| 1 + requests.events.len()),
-                Kind::Members => e.members.iter().map(|member| 1 + member.looks.len()).sum::<usize>() + e.endpoint_calls.len() + e.logins.len(),
+                Kind::Members => e.members.iter().map(|member| 1 + member.samples.len()).sum::<usize>() + e.endpoint_calls.len() + e.logins.len(),
                 Kind::Plugins => e.logins.len(),
                 Kind::Driver => e.driver.iter().count(),
                 Kind::Testbed | Kind::Outputs => e.testbed.iter().count(),
@@ -92,7 +92,7 @@ proptest! {
                 Kind::Mentions => e.mentions.iter().count(),
                 _ => e.profiles.iter().map(|h| h.versions.len() + usize::from(h.deleted.is_some())).sum(),
             };
-            if *asked == Asked::Yes && count(&read) < count(&evidence) {
+            if *requested == Requested::Yes && count(&read) < count(&evidence) {
                 prop_assert!(read.gaps(*kind).any(|gap| gap.reason.contains("cut short")), "{}", kind);
             }
         }
@@ -171,9 +171,9 @@ fn merge_patch_removes_by_null_and_replaces_lists() {
             .map(|part| serde_json::from_str(part).expect(part));
         let [mut before, after, patch]: [Value; 3] =
             parts.collect::<Vec<_>>().try_into().expect("three parts");
-        let made = MergePatch::between(&before, &after);
-        assert_eq!(json!(made), patch);
-        made.apply(&mut before);
+        let computed = MergePatch::between(&before, &after);
+        assert_eq!(json!(computed), patch);
+        computed.apply(&mut before);
         let without_nulls = |mut value: Value| {
             let fields = value.as_object_mut().expect("an object");
             fields.retain(|_, part| !part.is_null());
@@ -208,7 +208,7 @@ fn with_samples(groups: usize, samples: i64) -> Evidence {
 #[test]
 fn sample_has_the_differences_and_shares_the_rest() {
     let mut evidence = with_samples(2, 5);
-    evidence.members[0].looks[4].version = None;
+    evidence.members[0].samples[4].version = None;
     let text = text(&evidence);
     let samples = text.lines().filter(|line| line.starts_with(r#"{"memberSample""#));
     assert_eq!(
@@ -221,8 +221,8 @@ fn sample_has_the_differences_and_shares_the_rest() {
     );
     let read = read_back(&text).evidence;
     assert_eq!(read, evidence);
-    let looks = &read.members[0].looks;
-    assert!(Arc::ptr_eq(&looks[0].missing, &looks[4].missing));
+    let read_samples = &read.members[0].samples;
+    assert!(Arc::ptr_eq(&read_samples[0].missing, &read_samples[4].missing));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn groups_of_a_member_are_written_once() {
     let longest = bytes.split(|byte| *byte == b'\n').map(<[u8]>::len).max();
     assert!(longest < Some(40_000), "{longest:?}");
     assert!(bytes.len() < 70_000, "{}", bytes.len());
-    assert_eq!(read_back(&bytes).evidence.members[0].looks.len(), 100);
+    assert_eq!(read_back(&bytes).evidence.members[0].samples.len(), 100);
 }
 
 #[test]

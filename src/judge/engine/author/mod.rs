@@ -35,12 +35,12 @@ use crate::{
 const LOG_TOLERANCE: Micros = 2 * SECOND;
 
 /// The reason without managedFields and without an audit log. `State`, `Stable`, and `Group` then assume the implementation.
-pub(crate) const NOTHING_RECORDED: Reason = Reason::known(
+pub(crate) const NOTHING_RECORDED: Reason = Reason::new(
     ReasonId::NoAuditLog,
     "the object has no managedFields, and there is no audit log",
 );
 const NO_OWNER: Reason = Reason::unknown("managedFields list no owner of the field");
-const NO_LOG: Reason = Reason::known(
+const NO_LOG: Reason = Reason::new(
     ReasonId::NoAuditLog,
     "only an audit log shows which client did this",
 );
@@ -202,13 +202,13 @@ impl<'e> Authors<'e> {
     }
 
     /// The author of an object's deletion, which only an audit log shows. `gone` is when the watch reported it.
-    pub(crate) fn of_deletion<T: Tracked>(&self, history: &'e History<T>, gone: Edge) -> Attribution<'e> {
+    pub(crate) fn of_deletion<T: Tracked>(&self, history: &'e History<T>, deletion: Edge) -> Attribution<'e> {
         let mut objects = history.versions.iter().map(|version| version.object.metadata());
         let terminating = objects.find(|object| object.deletion_timestamp.is_some());
         let object = terminating.unwrap_or(history.last().metadata());
         let span = match time_of(object.deletion_timestamp.as_deref()) {
             Some(at) => second_of(at, LOG_TOLERANCE),
-            None => self.hub_span(gone, LOG_TOLERANCE),
+            None => self.hub_span(deletion, LOG_TOLERANCE),
         };
         let mut requests = self.logged(object, span, deletes);
         // The name may have been deleted and created again just before.
@@ -223,9 +223,9 @@ impl<'e> Authors<'e> {
     }
 
     /// When an object was deleted, by the requests in the log, on the runner's clock; none if the log has no such request.
-    pub(crate) fn deleted_at<T: Tracked>(&self, history: &'e History<T>, gone: Edge) -> Option<Edge> {
+    pub(crate) fn deleted_at<T: Tracked>(&self, history: &'e History<T>, deletion: Edge) -> Option<Edge> {
         let skew = known_skew(self.evidence)?;
-        let span = self.hub_span(gone, LOG_TOLERANCE);
+        let span = self.hub_span(deletion, LOG_TOLERANCE);
         let requests = self.logged(history.last().metadata(), span, deletes);
         let times = requests.iter().map(|request| request.at.as_microsecond() - skew);
         let (first, last) = (times.clone().min()?, times.max()?);
@@ -285,9 +285,9 @@ impl<'e> Authors<'e> {
     fn first_known<const N: usize>(&self, answers: [Option<Attribution<'e>>; N]) -> Attribution<'e> {
         let mut answers: Vec<_> = answers.into_iter().flatten().collect();
         answers.sort_by_key(|answer| matches!(answer.author, Author::Unknown(_)));
-        let missing = if self.log.is_some() { NOT_IN_LOG } else { NO_LOG };
+        let reason = if self.log.is_some() { NOT_IN_LOG } else { NO_LOG };
         let mut answers = answers.into_iter();
-        answers.next().unwrap_or_else(|| Attribution::unknown(missing))
+        answers.next().unwrap_or_else(|| Attribution::unknown(reason))
     }
 
     fn is_nothing_recorded<T: Tracked>(&self, object: &T) -> bool {
@@ -316,10 +316,10 @@ pub(in crate::engine) fn author_of_moment<'e, T: Judged>(
     let authors = T::authors(hub);
     let mut now = timeline.objects(place)?.to_vec();
     now.retain(|version| is_member(version));
-    let Some(known) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
+    let Some(earlier) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
         return author_of_listed(authors, &now, field);
     };
-    let is_known = |version: &Version<T>| known.iter().any(|old| ptr::eq(*old, version));
+    let is_known = |version: &Version<T>| earlier.iter().any(|old| ptr::eq(*old, version));
     let changed = now.into_iter().find(|version| !is_known(version))?;
     Some(authors.of_change(&timeline.change_to(place, changed)?, field))
 }
@@ -334,8 +334,8 @@ fn author_of_listed<'e, T: Judged>(
     let newest = objects.iter().max_by_key(|version| created(&version.object))?;
     let is_older = |version: &&'e Version<T>| {
         let entries = owning_entries(&version.object, field);
-        let written = entries.filter_map(|entry| time_of(entry.time.as_deref())).max();
-        ptr::eq(*version, *newest) || written.is_some_and(|at| Some(at) < created(&newest.object))
+        let stamp = entries.filter_map(|entry| time_of(entry.time.as_deref())).max();
+        ptr::eq(*version, *newest) || stamp.is_some_and(|at| Some(at) < created(&newest.object))
     };
     if objects.iter().all(is_older) {
         return Some(authors.of_listed(&newest.object, field));

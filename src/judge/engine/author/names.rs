@@ -95,7 +95,7 @@ pub(super) struct ImplementationNames<'e> {
 
 impl<'e> ImplementationNames<'e> {
     pub(super) fn of(evidence: &'e Evidence, role: Role, writers: &Writers<'e>) -> Self {
-        let publishers = writers.iter().filter(|(_, written)| written.publishes);
+        let publishers = writers.iter().filter(|(_, writes)| writes.publishes);
         let publishers = publishers.map(|(name, _)| *name);
         let publishers = publishers.filter(|name| !name.is_hub() && !name.is_suite());
         let mut names = Self {
@@ -181,7 +181,7 @@ impl<'e> ImplementationNames<'e> {
         let mut clients = writers
             .iter()
             .filter(|(name, _)| name.is_client() && name.is_kubectl());
-        let creates = clients.any(|(_, written)| written.counts.contains_key("create"));
+        let creates = clients.any(|(_, writes)| writes.counts.contains_key("create"));
         has_client || (!self.inferred.is_empty() && !creates)
     }
 
@@ -209,8 +209,8 @@ impl<'e> ImplementationNames<'e> {
     fn advice(&self, writers: &Writers<'e>) -> Reason {
         let words = format!("the names of the {} are not configured", self.role.noun());
         let sorts = [true, false].into_iter();
-        let missing = sorts.filter(|are_clients| !self.has_names(*are_clients));
-        let candidates = missing.flat_map(|are_clients| self.candidates(are_clients));
+        let sorts_without_names = sorts.filter(|are_clients| !self.has_names(*are_clients));
+        let candidates = sorts_without_names.flat_map(|are_clients| self.candidates(are_clients));
         let mut flags: Vec<String> = candidates.map(|name| self.flags(name, writers)).collect();
         if flags.is_empty() {
             return self.reason(words);

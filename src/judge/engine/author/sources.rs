@@ -275,31 +275,31 @@ fn of_histories<'e, T: Tracked>(
     let scope = &evidence.header.scope;
     let is_in_scope = |history: &&History<T>| history.objects().any(|object| holds(scope, object));
     let is_untouched = |history: &&History<T>| !is_touched(evidence, role.objects(), key(history));
-    let mut counted: Vec<&History<T>> = histories.iter().filter(is_in_scope).collect();
-    if counted.iter().any(is_untouched) {
-        counted.retain(is_untouched);
+    let mut judged_histories: Vec<&History<T>> = histories.iter().filter(is_in_scope).collect();
+    if judged_histories.iter().any(is_untouched) {
+        judged_histories.retain(is_untouched);
     }
     let mut writers = Writers::new();
-    for history in &counted {
+    for history in &judged_histories {
         add_field_managers(role, history, &mut writers);
     }
     let (log, own_requests) = requests(evidence, role.objects());
     if log.is_none() && own_requests.is_empty() {
         return writers;
     }
-    let counted: HashSet<(&str, &str)> = counted.into_iter().map(key).collect();
-    let known: HashSet<(&str, &str)> = histories.iter().map(key).collect();
+    let judged_names: HashSet<(&str, &str)> = judged_histories.into_iter().map(key).collect();
+    let watched_names: HashSet<(&str, &str)> = histories.iter().map(key).collect();
     for request in log.iter().flat_map(|log| &log.events).chain(own_requests) {
         let name = request.namespace_and_name();
         // An object that only the log knows may be another publisher's.
         let may_be_in_scope = scope.publisher(role).is_none() && scope.holds_namespace(name.0);
-        let is_counted = counted.contains(&name) || (may_be_in_scope && !known.contains(&name));
+        let is_counted = judged_names.contains(&name) || (may_be_in_scope && !watched_names.contains(&name));
         if request.is_write() && is_counted {
             let is_of_status = request.is_status_write();
-            let written = writers.entry(WriterName::sent(request)).or_default();
+            let writes = writers.entry(WriterName::sent(request)).or_default();
             let verb = if is_of_status { "status" } else { &*request.verb };
-            *written.counts.entry(verb).or_default() += 1;
-            written.publishes |= creates(request) || is_of_status;
+            *writes.counts.entry(verb).or_default() += 1;
+            writes.publishes |= creates(request) || is_of_status;
         }
     }
     writers
@@ -359,27 +359,27 @@ pub fn writers(evidence: &Evidence, role: Role) -> WriterList {
     let authors = Authors::of(evidence, role);
     let (clients, managers): (Vec<_>, Vec<_>) =
         authors.writers.iter().partition(|(name, _)| name.is_client());
-    for (name, written) in clients.into_iter().chain(managers) {
+    for (name, writes) in clients.into_iter().chain(managers) {
         let attribution = authors.names.of_writer(*name);
         let flags = authors.names.flags(*name, &authors.writers);
-        list.lines.push(line(*name, &attribution.author, written));
+        list.lines.push(line(*name, &attribution.author, writes));
         if attribution.is_inferred {
             list.inferred.push(flags);
-        } else if written.publishes && matches!(attribution.author, Author::Unknown(_)) {
+        } else if writes.publishes && matches!(attribution.author, Author::Unknown(_)) {
             list.unknown.push(flags);
         }
     }
     list
 }
 
-fn line(writer: WriterName, author: &Author, written: &Written) -> String {
+fn line(writer: WriterName, author: &Author, writes: &Written) -> String {
     let program = redacted(writer.program);
     let name = match (writer.user, writer.program) {
         (None, _) => format!("field manager {program}"),
         (Some(user), "") => format!("user {}", redacted(user)),
         (Some(user), _) => format!("user {}, agent {program}", redacted(user)),
     };
-    let counts = written.counts.iter();
+    let counts = writes.counts.iter();
     let counts = counts.map(|(what, count)| format!("{} {count}", redacted(what)));
     let counts = Vec::from_iter(counts).join(", ");
     let author = match author {

@@ -288,6 +288,6 @@ fn published_versions<'e>(
 fn known_entries<'p>(profile: &'p ClusterProfile, consumer: &ConsumerSpec) -> Vec<&'p AccessProvider> {
     let mut names = BTreeSet::new();
     let entries = profile.access().filter(|entry| names.insert(&*entry.name));
-    let known = entries.filter(|entry| consumer.providers.contains(&*entry.name));
-    known.collect()
+    let entries_of_providers = entries.filter(|entry| consumer.providers.contains(&*entry.name));
+    entries_of_providers.collect()
 }

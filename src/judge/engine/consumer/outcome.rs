@@ -143,9 +143,9 @@ impl<'e> Case<'_, 'e> {
             .into_iter()
             .for_each(|url| *counts.entry(url).or_default() += 1);
         let usual = counts.into_values().max()?;
-        let own = pair.iter().filter(|url| **url == own_url).count();
+        let count = pair.iter().filter(|url| **url == own_url).count();
         let turns = pair.windows(2).filter(|two| two[0] != two[1]).count();
-        (turns >= FEWEST_TURNS && own > 2 * usual).then_some(turns)
+        (turns >= FEWEST_TURNS && count > 2 * usual).then_some(turns)
     }
 
     /// Whether the consumer watched the member, or came back to it in less than that time, before its connections ended.
@@ -302,16 +302,16 @@ impl<'e> Case<'_, 'e> {
         let (Some(first), Some(last)) = (writes.first(), writes.last()) else {
             return Ok(Answer::Kept);
         };
-        let own = self.occasions(writes, 0).get(url).map_or(0, BTreeSet::len);
+        let occasions_of_url = self.occasions(writes, 0).get(url).map_or(0, BTreeSet::len);
         let earlier = self.occasions(writes, micros(*last) - micros(*first));
-        let others = earlier.iter().filter(|(other, _)| **other != url);
-        let usual = others.map(|(_, occasions)| occasions.len()).max();
-        let excess = own.saturating_sub(usual.unwrap_or(0));
+        let of_other_urls = earlier.iter().filter(|(other, _)| **other != url);
+        let usual = of_other_urls.map(|(_, occasions)| occasions.len()).max();
+        let excess = occasions_of_url.saturating_sub(usual.unwrap_or(0));
         if excess == 0 {
             return Ok(Answer::Kept);
         }
         let count = counted(writes.len(), "write");
-        let answer = self.wrong(format!("new connections after {own} of {count}"));
+        let answer = self.wrong(format!("new connections after {occasions_of_url} of {count}"));
         let is_often = excess.saturating_mul(2) >= writes.len();
         Ok(if is_often { answer } else { answer.as_warning() })
     }
@@ -355,7 +355,7 @@ impl<'e> Case<'_, 'e> {
         let Some(mentions) = &self.run.evidence.mentions else {
             return Ok(Answer::NotApplicable);
         };
-        let mut reports: Vec<&Mention> = mentions.found.iter().collect();
+        let mut reports: Vec<&Mention> = mentions.items.iter().collect();
         reports.retain(|mention| {
             let is_report = !matches!(mention.place, MentionLocation::Object { .. });
             is_report && mention.names.contains(&self.expectation.profile.name)

@@ -184,7 +184,7 @@ fn no_return(history: &DecisionHistory) -> Answer {
     let back = history.absences.iter().filter(|absence| absence.back.is_some());
     Answer::all(back.map(|absence| {
         let (namespace, name) = absence.cluster;
-        Finding::on(absence.left, "the cluster left and came back")
+        Finding::on(absence.slice, "the cluster left and came back")
             .at("decisions")
             .observed(format!("{namespace}/{name}"))
     }))

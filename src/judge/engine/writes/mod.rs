@@ -144,16 +144,16 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     pub(crate) fn deletion(&self) -> Option<(Attribution<'e>, Micros)> {
         let history = self.history?;
         let deleted = history.deleted.filter(|deleted| self.named.judges(*deleted))?;
-        let gone = deleted.as_microsecond();
-        let edge = Edge::between(gone.saturating_sub(LATE), gone);
-        Some((T::authors(self.named.hub).of_deletion(history, edge), gone))
+        let reported_at = deleted.as_microsecond();
+        let edge = Edge::between(reported_at.saturating_sub(LATE), reported_at);
+        Some((T::authors(self.named.hub).of_deletion(history, edge), reported_at))
     }
 
     /// The versions of the object, without those after the run's first write.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &'e T> {
-        let judged = self.history.into_iter().flat_map(|history| &history.versions);
-        let judged = judged.filter(|version| self.named.judges(version.received()));
-        judged.map(|version| &version.object)
+        let versions = self.history.into_iter().flat_map(|history| &history.versions);
+        let versions = versions.filter(|version| self.named.judges(version.received()));
+        versions.map(|version| &version.object)
     }
 
     /// The changes of each value, by its path. A value that is absent for some time is compared with the one before.
@@ -249,18 +249,18 @@ pub(crate) fn writes<T>(count: Count, check: fn(&Writes<'_, '_, T>, &Hub) -> Ans
 
 impl<T> WritesRule<T> {
     /// What the audit log has to show of a request. If it shows that of no request, the rule is skipped for this reason.
-    pub(crate) fn needs(mut self, shows: fn(&Request) -> bool, missing: &'static str) -> Self {
-        self.needs = Some((shows, missing));
+    pub(crate) fn needs(mut self, shows: fn(&Request) -> bool, reason: &'static str) -> Self {
+        self.needs = Some((shows, reason));
         self
     }
 }
 
 impl<T: Judged> WritesRule<T> {
     fn judge<'e>(&self, hub: &Hub<'e>, named: &NamedWrites<'_, 'e, T>, findings: &mut Findings) {
-        if let Some((shows, missing)) = self.needs
+        if let Some((shows, absence)) = self.needs
             && named.requests.iter().any(|request| !shows(request))
         {
-            findings.not_asked(missing);
+            findings.not_asked(absence);
         }
         for writes in named.of_each_object(self.count) {
             if matches!(self.count, Count::Status | Count::Changing) {

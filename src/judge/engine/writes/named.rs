@@ -61,12 +61,12 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
         });
     }
     let scope = &evidence.header.scope;
-    let known: HashSet<(&str, &str)> = T::histories(evidence).iter().map(key).collect();
+    let watched_names: HashSet<(&str, &str)> = T::histories(evidence).iter().map(key).collect();
     // An object that only the log knows may be another publisher's.
     requests.retain(|name, _| {
         scope.publisher(T::ROLE).is_none()
             && scope.holds_namespace(name.0)
-            && !known.contains(name)
+            && !watched_names.contains(name)
             && !is_touched(evidence, T::ROLE.objects(), *name)
     });
     all.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
@@ -134,19 +134,19 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
             Count::Status | Count::Changing if !is_watched::<T>(self.hub.evidence) => return true,
             Count::Status | Count::Changing => {}
         }
-        let counted = self.requests.iter().filter(|request| is_counted(request, count));
+        let requests = self.requests.iter().filter(|request| is_counted(request, count));
         let is_each_answered =
-            count == Count::Status || counted.clone().all(|request| request.changed.is_some());
+            count == Count::Status || requests.clone().all(|request| request.changed.is_some());
         is_each_answered
             && covers_window(self.hub.evidence, log)
-            && counted.count() >= self.observed_steps(count)
+            && requests.count() >= self.observed_steps(count)
     }
 
     /// How many writes the watch observed.
     fn observed_steps(&self, count: Count) -> usize {
         let steps = self.histories().iter().flat_map(|history| history.steps());
-        let judged = steps.filter(|(_, after)| self.judges(after.received()));
-        judged
+        let judged_steps = steps.filter(|(_, after)| self.judges(after.received()));
+        judged_steps
             .filter(|(before, after)| is_counted_step(before, after, count))
             .count()
     }
@@ -208,8 +208,8 @@ fn observed<'e, T: Judged>(
     count: Count,
 ) -> Vec<Write<'e, T>> {
     let changes = timeline.changes();
-    let own = changes.filter(|change| ptr::eq(change.history, history));
-    let writes = own.filter_map(|change| {
+    let of_history = changes.filter(|change| ptr::eq(change.history, history));
+    let writes = of_history.filter_map(|change| {
         let (before, after) = change.before.zip(change.after)?;
         let usual = change.seen_at.saturating_sub(USUAL_DELAY);
         is_counted_step(before, after, count).then_some(Write {

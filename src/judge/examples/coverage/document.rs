@@ -175,13 +175,13 @@ fn split(text: &str) -> Vec<&str> {
 fn keywords(sentence: &str) -> String {
     static PATTERN: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(&format!(r"(?i)\b(?:{KEYWORDS})\b")).expect("a pattern"));
-    let mut found: Vec<&str> = Vec::new();
-    for keyword in PATTERN.find_iter(sentence).map(|found| found.as_str()) {
-        if !found.contains(&keyword) {
-            found.push(keyword);
+    let mut keywords: Vec<&str> = Vec::new();
+    for keyword in PATTERN.find_iter(sentence).map(|word| word.as_str()) {
+        if !keywords.contains(&keyword) {
+            keywords.push(keyword);
         }
     }
-    found.join(", ")
+    keywords.join(", ")
 }
 
 /// The beginning of a sentence's SHA-256.

@@ -119,9 +119,9 @@ fn page(maps: &[Map]) -> String {
         "These follow from sections as a whole. `clusterprofile-conformance explain RULE` says why.\n\n",
     );
     let entries = maps.iter().flat_map(Map::all_entries);
-    let named = entries.flat_map(|(_, entry)| &entry.rules);
-    let named: BTreeSet<&str> = named.map(String::as_str).collect();
-    for rule in rules::all().iter().filter(|rule| !named.contains(rule.id)) {
+    let ids = entries.flat_map(|(_, entry)| &entry.rules);
+    let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
+    for rule in rules::all().iter().filter(|rule| !ids.contains(rule.id)) {
         let _ = writeln!(page, "- `{}`: {}", rule.id, rule.facts.first().source);
     }
     page

@@ -42,12 +42,12 @@ impl Evaluate for Examine {
     }
 }
 
-fn evidence(asked: &[Kind]) -> Evidence {
+fn evidence(requested: &[Kind]) -> Evidence {
     let mut evidence = Evidence::default();
     evidence
         .header
-        .asked
-        .extend(asked.iter().map(|kind| (*kind, Asked::Yes)));
+        .requested
+        .extend(requested.iter().map(|kind| (*kind, Requested::Yes)));
     let mut profile = ClusterProfile::default();
     profile.metadata.name = Arc::from("a");
     evidence.profiles.push(ProfileHistory {
@@ -187,9 +187,9 @@ fn missing_evidence_keeps_a_rule_from_passing_but_not_from_failing() {
 
 #[test]
 fn a_rule_without_evidence_is_skipped_and_one_that_examined_nothing_does_not_pass() {
-    let no_grant = Asked::No("grant list on secrets".into());
+    let no_grant = Requested::No("grant list on secrets".into());
     assert_verdicts(
-        |evidence| drop(evidence.header.asked.insert(Kind::Secrets, no_grant.clone())),
+        |evidence| drop(evidence.header.requested.insert(Kind::Secrets, no_grant.clone())),
         &[
             "secrets | breaks | skipped: grant list on secrets",
             "probe | breaks | skipped: evidence was not requested: probe",

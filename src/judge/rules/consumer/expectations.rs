@@ -90,7 +90,7 @@ pub(in crate::rules) fn special_case(rule: &str) -> fn(&Case) -> Option<Exceptio
 fn has_warned(case: &Case) -> Option<Exception> {
     let profile = &case.expectation.profile;
     let evidence = case.run.evidence;
-    let mentions = evidence.mentions.iter().flat_map(|mentions| &mentions.found);
+    let mentions = evidence.mentions.iter().flat_map(|mentions| &mentions.items);
     let mut warnings = mentions.filter(|mention| {
         matches!(&mention.place, MentionLocation::Event { namespace, warning: true, .. } if *namespace == profile.namespace)
     });

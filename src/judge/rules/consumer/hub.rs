@@ -44,16 +44,16 @@ pub(in crate::rules) fn read_only_and_feedback_elsewhere(
 pub(in crate::rules) fn deletion_not_blocked(run: &ConsumerRun) -> Vec<Answer> {
     let published = &run.testbed.published;
     let deletions = published.iter().enumerate().filter_map(|(place, publication)| {
-        let is_same = |other: &&Publication| other.object == publication.object;
+        let is_same = |earlier: &&Publication| earlier.object == publication.object;
         match (&publication.state, published[..place].iter().rfind(is_same)) {
             // A deletion is judged once.
             (_, Some(previous)) if is_terminating(previous) => None,
             (Published::Deleted {}, _) => Some(Answer::Kept),
             (Published::Terminating { finalizers }, _) => {
                 let mut later = published[place + 1..].iter().filter(is_same);
-                let gone = later.find(|later| matches!(later.state, Published::Deleted {}));
-                let gone = gone.map_or(Micros::MAX, |gone| micros(gone.answered));
-                let answer = judge_deletion(run, publication, finalizers, gone);
+                let deleted = later.find(|later| matches!(later.state, Published::Deleted {}));
+                let deleted = deleted.map_or(Micros::MAX, |deleted| micros(deleted.answered));
+                let answer = judge_deletion(run, publication, finalizers, deleted);
                 Some(answer.unwrap_or_else(Answer::Unknown))
             }
             _ => None,
@@ -71,7 +71,7 @@ fn judge_deletion(
     run: &ConsumerRun,
     deletion: &Publication,
     finalizers: &[String],
-    gone: Micros,
+    deleted_at: Micros,
 ) -> Result<Answer, Reason> {
     let names: Vec<String> = finalizers.iter().map(|name| redacted(name)).collect();
     let setters = finalizer_writes(run, &deletion.object);
@@ -89,7 +89,7 @@ fn judge_deletion(
     let pause = run.pauses().find(|pause| pause.contains(&at));
     let uninstalled = uninstall
         .map(|call| micros(call.until))
-        .filter(|until| gone > *until);
+        .filter(|until| deleted_at > *until);
     let begin = uninstalled
         .or(pause.map(|pause| *pause.end()))
         .unwrap_or(at)
@@ -100,10 +100,10 @@ fn judge_deletion(
         .expectations
         .iter()
         .map(|expectation| expectation.until);
-    if gone == Micros::MAX && ends.max().is_none_or(|end| micros(end) < limit) {
+    if deleted_at == Micros::MAX && ends.max().is_none_or(|end| micros(end) < limit) {
         return Err("the run ended before the deadline for the deletion of the profile".into());
     }
-    if gone <= limit {
+    if deleted_at <= limit {
         let has_hook = run.testbed.hooks.contains(&DriverAction::Uninstall);
         let reason = "profiles had finalizers, and the consumer has no hook `uninstall`";
         return has_hook.then_some(Answer::Kept).ok_or(reason.into());
@@ -133,11 +133,11 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, object: &ObjectKey) -> Result<Vec
             && !request.is_the_suites()
             && parts.any(|part| part == FINALIZERS)
     });
-    let (own, others): (Vec<&Request>, Vec<&Request>) = setters.partition(|request| run.sent(request));
-    match (own.is_empty(), others.is_empty()) {
+    let (consumers, clients): (Vec<&Request>, Vec<&Request>) = setters.partition(|request| run.sent(request));
+    match (consumers.is_empty(), clients.is_empty()) {
         (true, true) => Err("the audit log does not show who set finalizers"),
         (false, false) => Err("another client also sets finalizers; cannot attribute the remaining one"),
-        _ => Ok(own),
+        _ => Ok(consumers),
     }
 }
 
@@ -176,10 +176,10 @@ fn versions_around<'e>(
     run: &ConsumerRun<'e>,
     request: &Request,
 ) -> Option<(&'e ClusterProfile, &'e ClusterProfile)> {
-    let written = request.resource_version.as_deref()?;
+    let version = request.resource_version.as_deref()?;
     let watched = run.evidence.profiles.iter().map(|history| &history.versions);
     let mut pairs = watched.flat_map(|versions| versions.windows(2));
-    let pair = pairs.find(|pair| *pair[1].object.metadata.resource_version == *written)?;
+    let pair = pairs.find(|pair| *pair[1].object.metadata.resource_version == *version)?;
     Some((&pair[0].object, &pair[1].object))
 }
 
@@ -233,7 +233,7 @@ pub(in crate::rules) fn nothing_secret_in_the_open(run: &ConsumerRun) -> Vec<Ans
         _ => None,
     });
     let mut places: BTreeMap<&str, Vec<String>> = issued.map(|member| (member, Vec::new())).collect();
-    for mention in run.evidence.mentions.iter().flat_map(|mentions| &mentions.found) {
+    for mention in run.evidence.mentions.iter().flat_map(|mentions| &mentions.items) {
         for member in &mention.credentials {
             places.entry(member).or_default().push(describe(&mention.place));
         }

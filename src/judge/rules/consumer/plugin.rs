@@ -18,17 +18,17 @@ use crate::{
 ///
 /// The plugin gets exactly the extension of the entry as config. Null is absent.
 pub(in crate::rules) fn config_verbatim(run: &PluginCall, entry: &AccessEntry) -> Answer {
-    let given = run.cluster.as_ref().and_then(|cluster| cluster.config.as_ref());
-    let (given, wanted) = (
-        content(given),
+    let config = run.cluster.as_ref().and_then(|cluster| cluster.config.as_ref());
+    let (config, expected) = (
+        content(config),
         content(extension(entry.provider, names::EXTENSION_EXEC)),
     );
-    if given.is_null() && wanted.is_null() {
+    if config.is_null() && expected.is_null() {
         return Answer::NotApplicable;
     }
-    Answer::broken_if(given != wanted, || {
-        let observed = format!("{} in {}", shown(&given), describe(run));
-        Finding::at_field(path(names::EXTENSION_EXEC), observed).expected(shown(&wanted))
+    Answer::broken_if(config != expected, || {
+        let observed = format!("{} in {}", shown(&config), describe(run));
+        Finding::at_field(path(names::EXTENSION_EXEC), observed).expected(shown(&expected))
     })
 }
 
@@ -53,15 +53,15 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
         .iter()
         .filter(|addition| !(addition.is_claimed)(&entry.run.consumer));
     Answer::each(unclaimed, |addition| {
-        let (name, own) = (addition.name, addition.words(entry.provider));
-        if own.is_empty() {
+        let (name, words) = (addition.name, addition.words(entry.provider));
+        if words.is_empty() {
             return Answer::NotApplicable;
         }
-        let passed = (addition.given)(run).iter().find(|given| own.contains(given));
-        passed.map_or(Answer::Kept, |given| {
+        let passed = (addition.given)(run).iter().find(|word| words.contains(word));
+        passed.map_or(Answer::Kept, |word| {
             let message =
                 format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
-            let observed = format!("{} in {}", quoted([given]), describe(run));
+            let observed = format!("{} in {}", quoted([word]), describe(run));
             let finding = Finding::at_path(path(addition.extension), message).observed(observed);
             Answer::broken(finding.expected(format!("no {name} of a profile")))
         })
@@ -77,16 +77,16 @@ pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEnt
         .iter()
         .filter(|addition| (addition.is_claimed)(&entry.run.consumer));
     Answer::each(claimed, |addition| {
-        let (own, given) = (addition.words(entry.provider), (addition.given)(run));
-        if own.is_empty() {
+        let (words, passed) = (addition.words(entry.provider), (addition.given)(run));
+        if words.is_empty() {
             return Answer::NotApplicable;
         }
-        Answer::broken_if(!(addition.is_passed)(&own, given), || {
+        Answer::broken_if(!(addition.is_passed)(&words, passed), || {
             let name = addition.name;
             let message = format!("the consumer does not pass the {name} of the profile to the plugin");
             Finding::at_path(path(addition.extension), message)
-                .expected(quoted(&own))
-                .observed(format!("{} in {}", quoted(given), describe(run)))
+                .expected(quoted(&words))
+                .observed(format!("{} in {}", quoted(passed), describe(run)))
                 .advisory_unless(!addition.is_warning)
         })
     })
@@ -97,14 +97,14 @@ pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEnt
 /// The plugin run of one profile gets no argument or variable of another, and none more often than its own profile has it.
 pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: &AccessEntry) -> Answer {
     Answer::each(&ADDITIONS, |addition| {
-        let (published, own) = (addition.published(entry.run), addition.words(entry.provider));
+        let (published, own_words) = (addition.published(entry.run), addition.words(entry.provider));
         if published.is_empty() {
             return Answer::NotApplicable;
         }
-        let given = (addition.given)(run);
+        let passed = (addition.given)(run);
         let count = |words: &[String], word: &String| words.iter().filter(|other| *other == word).count();
-        let mut published = given.iter().filter(|word| published.contains(word));
-        let foreign = published.find(|word| count(given, word) > count(&own, word));
+        let mut published = passed.iter().filter(|word| published.contains(word));
+        let foreign = published.find(|word| count(passed, word) > count(&own_words, word));
         foreign.map_or(Answer::Kept, |word| {
             let one = addition.one;
             let message = format!("the consumer passes {one} to the plugin that the profile does not have");
@@ -127,13 +127,13 @@ pub(in crate::rules) fn tls_server_name_honoured(connection: &MemberCall, entry:
         return Answer::NotApplicable;
     }
     let is_asked = match connection.server_name.as_deref() {
-        Some(sent) => without_dot(sent).eq_ignore_ascii_case(without_dot(name)),
+        Some(server_name) => without_dot(server_name).eq_ignore_ascii_case(without_dot(name)),
         None => name.parse::<IpAddr>().is_ok(),
     };
     Answer::broken_if(!is_asked, || {
-        let sent = redacted_or_absent(connection.server_name.as_deref());
+        let observed_name = redacted_or_absent(connection.server_name.as_deref());
         let (url, at) = (redacted(&connection.url), connection.at);
-        let observed = format!("{sent} in a connection to {url} at {at}");
+        let observed = format!("{observed_name} in a connection to {url} at {at}");
         Finding::at_field(TLS_SERVER_NAME, observed).expected(redacted(name))
     })
 }

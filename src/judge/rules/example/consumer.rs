@@ -123,7 +123,7 @@ impl<'e> PublishedObjects<'e> {
 
     fn servers(&self, profile: &ObjectKey) -> impl Iterator<Item = &'e str> {
         let entries = self.entries();
-        let entries = entries.filter(move |(own, _)| ObjectKey::of(*own) == *profile);
+        let entries = entries.filter(move |(owner, _)| ObjectKey::of(*owner) == *profile);
         entries.filter_map(|(_, entry)| entry.cluster.server.as_deref())
     }
 
@@ -153,8 +153,8 @@ impl<'e> PublishedObjects<'e> {
     fn take_entry(&self, call: &mut Fields) -> Result<(&'e ClusterProfile, &'e AccessProvider), Flaw> {
         let path: Option<String> = take(call, "of")?;
         let profile = path.as_deref().map(path_key);
-        let is_wanted = |own: &ClusterProfile| profile.as_ref().is_none_or(|key| ObjectKey::of(own) == *key);
-        let entry = self.entries().find(|(own, _)| is_wanted(own));
+        let is_wanted = |one: &ClusterProfile| profile.as_ref().is_none_or(|key| ObjectKey::of(one) == *key);
+        let entry = self.entries().find(|(one, _)| is_wanted(one));
         entry.ok_or_else(|| "a call is of a profile that has no access provider".into())
     }
 
@@ -229,14 +229,14 @@ fn variant(name: &str, content: Value, patch: Option<Value>) -> Value {
 
 /// A scenario 5 s after the beginning of each expectation, whose control is called after 1 s.
 fn default_controls(expectations: &[Value]) -> Result<Value, Flaw> {
-    let begun = expectations.iter().map(|expectation| expectation["from"].clone());
-    let begun = begun.map(serde_json::from_value);
-    let begun: BTreeSet<Timestamp> = begun.collect::<Result<_, _>>()?;
+    let starts = expectations.iter().map(|expectation| expectation["from"].clone());
+    let starts = starts.map(serde_json::from_value);
+    let starts: BTreeSet<Timestamp> = starts.collect::<Result<_, _>>()?;
     let control = |at: Timestamp| {
         let later = |seconds| at + SignedDuration::from_secs(seconds);
         json!({"from": later(5), "calledAt": later(6), "until": later(35)})
     };
-    Ok(begun.into_iter().map(control).collect())
+    Ok(starts.into_iter().map(control).collect())
 }
 
 fn published<T: Tracked>(history: &History<T>, state: fn(T) -> Published) -> Vec<Publication> {

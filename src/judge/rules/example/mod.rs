@@ -181,7 +181,7 @@ impl Example {
 impl ExpectedFinding {
     /// Whether this describes a finding.
     pub fn describes(&self, finding: &Finding) -> bool {
-        let agree = |expected: &Option<String>, given: &str| expected.as_deref().is_none_or(|e| e == given);
+        let agree = |expected: &Option<String>, actual: &str| expected.as_deref().is_none_or(|e| e == actual);
         agree(&self.object, &finding.object.to_string())
             && agree(&self.path, &finding.path)
             && agree(&self.expected, &finding.expected)
@@ -213,26 +213,26 @@ where
 {
     let unreadable = |error| format!("{part}: {error}");
     let read: T = serde_json::from_value(value.clone()).map_err(unreadable)?;
-    let known = serde_json::to_value(&read).map_err(unreadable)?;
-    match lost(value, &known) {
+    let written_back = serde_json::to_value(&read).map_err(unreadable)?;
+    match lost(value, &written_back) {
         Some(path) => Err(format!("{part}: unknown key `{path}`").into()),
         None => Ok(read),
     }
 }
 
 /// The path of a given key that was lost in reading and writing back.
-fn lost(given: &Value, known: &Value) -> Option<String> {
-    match (given, known) {
-        (Value::Object(given), Value::Object(known)) => given.iter().find_map(|(key, value)| {
-            match known.get(key) {
+fn lost(input: &Value, output: &Value) -> Option<String> {
+    match (input, output) {
+        (Value::Object(input), Value::Object(output)) => input.iter().find_map(|(key, value)| {
+            match output.get(key) {
                 Some(kept) => lost(value, kept).map(|path| format!("{key}.{path}")),
                 // Empty values are not written back.
                 None if is_nothing(value) => None,
                 None => Some(key.clone()),
             }
         }),
-        (Value::Array(given), Value::Array(known)) => {
-            let mut items = given.iter().zip(known).enumerate();
+        (Value::Array(input), Value::Array(output)) => {
+            let mut items = input.iter().zip(output).enumerate();
             items.find_map(|(index, (value, kept))| Some(format!("{index}.{}", lost(value, kept)?)))
         }
         _ => None,

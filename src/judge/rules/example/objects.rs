@@ -103,7 +103,7 @@ fn conforming_object(kind: ObjectKind, overlay: &Value, edition: Edition, create
 }
 
 /// An overlay without its kind, and with its decisions written out: each may be a profile's name, or its namespace and name; a
-/// number of decisions stands for `c0`, `c1` and so on.
+/// number of decisions means `c0`, `c1` and so on.
 pub(super) fn expand(overlay: &Value) -> Value {
     let mut overlay = overlay.clone();
     let Some(fields) = overlay.as_object_mut() else {
@@ -116,7 +116,7 @@ pub(super) fn expand(overlay: &Value) -> Value {
             names.map(|name| decision(&name)).collect()
         }
         Some(Value::Array(list)) => {
-            let written_out = |given: &Value| given.as_str().map_or_else(|| given.clone(), decision);
+            let written_out = |entry: &Value| entry.as_str().map_or_else(|| entry.clone(), decision);
             list.iter().map(written_out).collect()
         }
         _ => return overlay,
@@ -140,7 +140,7 @@ fn decision(path: &str) -> Value {
 
 /// The overlays of the profiles that a slice refers to.
 pub(super) fn profiles_of(overlay: &Value) -> Vec<Value> {
-    let own = key_of(ObjectKind::PlacementDecision, overlay).namespace;
+    let slice_namespace = key_of(ObjectKind::PlacementDecision, overlay).namespace;
     let whole = expand(overlay);
     let default = default_decisions();
     let decisions = whole.get("decisions").unwrap_or(&default);
@@ -149,7 +149,7 @@ pub(super) fn profiles_of(overlay: &Value) -> Vec<Value> {
         let reference = &decision["clusterProfileRef"];
         let name = reference["name"].as_str().filter(|name| !name.is_empty())?;
         let namespace = reference["namespace"].as_str().filter(|name| !name.is_empty());
-        Some(json!({"metadata": {"name": name, "namespace": namespace.unwrap_or(&own)}}))
+        Some(json!({"metadata": {"name": name, "namespace": namespace.unwrap_or(&slice_namespace)}}))
     });
     references.collect()
 }

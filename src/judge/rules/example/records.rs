@@ -171,7 +171,7 @@ static STEPS: LazyLock<Value> = LazyLock::new(|| conforming(include_str!("confor
 pub(super) fn driver(driver: &Value) -> Result<Value, Flaw> {
     let mut fields = mapping(driver)?;
     let steps = fields.remove("steps");
-    let steps = entries(&steps).iter().map(driver_step);
+    let steps = entries(&steps).iter().map(record);
     let steps: Vec<Value> = steps.collect::<Result<_, _>>()?;
     let mut keys = |key: &str| -> Result<Vec<ObjectKey>, Flaw> {
         let paths: Option<Vec<String>> = take(&mut fields, key)?;
@@ -185,7 +185,7 @@ pub(super) fn driver(driver: &Value) -> Result<Value, Flaw> {
 }
 
 /// Reads a step. It begins `at` a time and ends at once, and the run observes it for the two minutes of its patience.
-fn driver_step(step: &Value) -> Result<Value, Flaw> {
+fn record(step: &Value) -> Result<Value, Flaw> {
     let action = text(step, &["action"]).unwrap_or_default();
     let mut fields = mapping(&patched(STEPS[action].clone(), step.clone()))?;
     let from: SignedDuration = take(&mut fields, "at")?.ok_or("a step of the driver has a time")?;

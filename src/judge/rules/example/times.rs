@@ -21,7 +21,7 @@ pub(super) fn moment(offset: SignedDuration) -> Timestamp {
     BASE.saturating_add(offset).unwrap_or(BASE)
 }
 
-/// The same as text, to the second, in the hub's format.
+/// The time at `offset` after the base as text, to the second, in the hub's format.
 pub(super) fn stamp(offset: SignedDuration) -> String {
     stamp_after(BASE, offset)
 }

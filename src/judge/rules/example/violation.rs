@@ -154,8 +154,8 @@ fn published(kind: ObjectKind, overlay: &Value) -> Option<PublishedObject> {
             return None;
         }
         // The API server sets the rest.
-        let kept = ["annotations", "generateName", "labels", "ownerReferences"];
-        metadata.retain(|key, _| kept.contains(&&**key));
+        let keys = ["annotations", "generateName", "labels", "ownerReferences"];
+        metadata.retain(|key, _| keys.contains(&&**key));
     }
     require(&mut patch, "/status/conditions", "message");
     require(&mut patch, "/status/accessProviders", "name");

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evidence::{
-    Asked, Evidence, FORMAT, History, Kind, Log, ProfileHistory, SliceHistory, Window,
+    Evidence, FORMAT, History, Kind, Log, ProfileHistory, Requested, SliceHistory, Window,
     api::{Edition, ObjectKind, Role, names},
     runs::of_other_runs,
 };
@@ -78,7 +78,7 @@ impl World {
             from: BASE,
             until: moment(length),
         };
-        let asked = self.asked(is_watched);
+        let requested = self.requested(is_watched);
 
         let [profiles, slices] = self.objects(length)?;
         let mut profiles: Vec<ProfileHistory> = strictly(names::KIND, &profiles)?;
@@ -110,7 +110,7 @@ impl World {
 
         let run = evidence.driver.as_ref().map(|driver| driver.run.as_str());
         evidence.header.other_runs = of_other_runs(&profiles, run);
-        evidence.header.asked = asked;
+        evidence.header.requested = requested;
         evidence.profiles = profiles;
         evidence.slices = slices;
         sort(&mut evidence.requests, window, |request| request.at)?;
@@ -170,8 +170,8 @@ impl World {
         let of_profiles = profiles.iter().map(|history| &*history.last().metadata.namespace);
         let of_slices = slices.iter().map(|history| &*history.last().metadata.namespace);
         let names = of_profiles.chain(of_slices);
-        let named = names.map(|name| (name, objects::namespace(name, false)));
-        let mut all: BTreeMap<&str, Value> = named.collect();
+        let namespaces = names.map(|name| (name, objects::namespace(name, false)));
+        let mut all: BTreeMap<&str, Value> = namespaces.collect();
         let of_secrets = secrets.iter().filter_map(|secret| secret["namespace"].as_str());
         all.extend(of_secrets.map(|name| (name, objects::namespace(name, true))));
         for overlay in entries(&overlays) {
@@ -190,7 +190,7 @@ impl World {
             let fields = keys.iter().filter_map(|key| self.fields.remove_entry(*key));
             fields.collect()
         };
-        let (claim, own) = (take(&CLAIM), take(&HEADER));
+        let (claim, header) = (take(&CLAIM), take(&HEADER));
         let whole = json!({
             "format": FORMAT,
             "suiteVersion": env!("CARGO_PKG_VERSION"),
@@ -199,7 +199,7 @@ impl World {
             "window": window,
             "clockSkewMs": 0,
         });
-        Ok(patched(whole, own))
+        Ok(patched(whole, header))
     }
 
     /// Reads the records of the run, in place.
@@ -247,11 +247,11 @@ impl World {
     }
 
     /// The kinds of evidence that the example has.
-    fn asked(&self, is_watched: bool) -> BTreeMap<Kind, Asked> {
+    fn requested(&self, is_watched: bool) -> BTreeMap<Kind, Requested> {
         let is_staged = self.edition.role() == Role::Consumer;
         let has_slices = self.edition.role() == Role::Scheduler || self.has("slices");
         let has_logins = self.has("endpointCalls") || self.has("logins");
-        let given = [
+        let kinds = [
             (Kind::Inventory, true),
             (Kind::Namespaces, true),
             (Kind::Secrets, true),
@@ -271,11 +271,11 @@ impl World {
             (Kind::Mentions, is_staged),
             (Kind::Outputs, self.has_outputs()),
         ];
-        let asked = given.map(|(kind, is_given)| {
-            let absent = || Asked::No(format!("the example has no {kind}").into());
-            (kind, if is_given { Asked::Yes } else { absent() })
+        let requested = kinds.map(|(kind, is_given)| {
+            let absent = || Requested::No(format!("the example has no {kind}").into());
+            (kind, if is_given { Requested::Yes } else { absent() })
         });
-        asked.into()
+        requested.into()
     }
 
     /// Whether a login uses a plugin.
@@ -306,8 +306,8 @@ fn referenced(slices: &[Value], steps: &[Step]) -> Value {
     let of_steps = steps.filter_map(Step::slice_overlay);
     let overlays = slices.iter().chain(of_steps);
     let mut profiles: Vec<Value> = overlays.flat_map(objects::profiles_of).collect();
-    let mut known = BTreeSet::new();
-    profiles.retain(|profile| known.insert(profile.to_string()));
+    let mut unique = BTreeSet::new();
+    profiles.retain(|profile| unique.insert(profile.to_string()));
     profiles.into()
 }
 

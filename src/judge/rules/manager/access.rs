@@ -1,7 +1,7 @@
 //! The suite `access`: whether `status.accessProviders` lets consumers reach a member.
 
 use evidence::{
-    Login, LoginOutcome, LoginWith,
+    Login, LoginCredential, LoginOutcome,
     api::{
         AccessProvider, Cluster,
         address::{Address, Schemes, url_fault},
@@ -312,7 +312,7 @@ fn validities(ca_data: &str) -> Vec<(Micros, Micros)> {
 /// `access/plugin-yields-credential`: the plugin of an access provider returns a credential that the member accepts.
 pub(crate) fn plugin_yields_credential(profile: &ClusterProfile, logins: &[&Login]) -> Answer {
     Answer::each(logins, |login| {
-        let LoginWith::Plugin(provider) = &login.with else {
+        let LoginCredential::Plugin(provider) = &login.credential else {
             return Answer::NotApplicable;
         };
         let (message, expected, observed) = match &login.outcome {

@@ -52,7 +52,7 @@ fn is_fake_member(profile: &ClusterProfile, hub: &Hub) -> bool {
     };
     hub.evidence.driver.as_ref().is_some_and(|driver| {
         let mut joins = driver.steps_of(DriverAction::Join);
-        driver.stand_ins && joins.any(|join| join.profile.iter().chain(&join.profile_after).any(is_same))
+        driver.fake_members && joins.any(|join| join.profile.iter().chain(&join.profile_after).any(is_same))
     })
 }
 

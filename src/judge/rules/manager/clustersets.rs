@@ -50,8 +50,8 @@ fn labels(namespace: &Namespace) -> [Option<&str>; 2] {
 fn common_clusterset<'p>(profiles: &[&'p ClusterProfile]) -> Option<&'p str> {
     let first = claims(profiles.first()?).next()?.1;
     let names_first = |profile: &&ClusterProfile| {
-        let mut named = claims(profile).peekable();
-        named.peek().is_some() && named.all(|(_, clusterset)| clusterset == first)
+        let mut claimed_sets = claims(profile).peekable();
+        claimed_sets.peek().is_some() && claimed_sets.all(|(_, clusterset)| clusterset == first)
     };
     profiles.iter().all(names_first).then_some(first)
 }
@@ -125,10 +125,10 @@ pub(crate) fn one_set_per_namespace(profile: &ClusterProfile, hub: &Hub) -> Answ
     let Some(clusterset) = hub.clusterset_of_namespace(namespace) else {
         return Answer::NotApplicable;
     };
-    Answer::each(claims(profile), |(path, named)| {
-        Answer::broken_if(named != clusterset, || {
+    Answer::each(claims(profile), |(path, claim)| {
+        Answer::broken_if(claim != clusterset, || {
             let expected = format!("{clusterset}, as its namespace {namespace}");
-            Finding::at_field(path, redacted(named)).expected(expected)
+            Finding::at_field(path, redacted(claim)).expected(expected)
         })
     })
 }

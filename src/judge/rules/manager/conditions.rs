@@ -134,12 +134,12 @@ fn field_checks(condition: &Condition) -> [(bool, &str, &str, &str, &str); 4] {
 }
 
 /// `conditions/well-formed`: no transition time is more than 7 min ahead of its arrival.
-pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, seen: Seen, _: &Hub) -> Answer {
+pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, arrival: Seen, _: &Hub) -> Answer {
     Answer::each(profile.status.conditions.iter(), |condition| {
         let text = condition.last_transition_time.as_deref().unwrap_or_default();
-        let is_ahead = parse_time(text).is_some_and(|time| seen.is_ahead(time, FUTURE));
-        Answer::broken_if(is_ahead && seen.is_clock_known, || {
-            let now = timestamp(seen.hub_time);
+        let is_ahead = parse_time(text).is_some_and(|time| arrival.is_ahead(time, FUTURE));
+        Answer::broken_if(is_ahead && arrival.is_clock_known, || {
+            let now = timestamp(arrival.hub_time);
             wrong_time(condition).expected(format!("not after {now}, give or take 7 min"))
         })
     })
@@ -252,8 +252,8 @@ pub(crate) fn transition_time_moves(change: &ProfileChange, _: &Hub) -> Answer {
 fn moves_with_status(change: &ProfileChange, new: &Condition) -> Answer {
     let status = |profile| only_of_type(profile, &new.kind).map(|condition| &condition.status);
     let earlier = change.last_with(status);
-    let old = earlier.and_then(|(profile, held)| Some((only_of_type(profile, &new.kind)?, held)));
-    let Some((old, held)) = old.filter(|(old, _)| old.status != new.status) else {
+    let old = earlier.and_then(|(profile, span)| Some((only_of_type(profile, &new.kind)?, span)));
+    let Some((old, span)) = old.filter(|(old, _)| old.status != new.status) else {
         return Answer::NotApplicable;
     };
     let Some((was, is)) = transition_second(old).zip(transition_second(new)) else {
@@ -262,7 +262,7 @@ fn moves_with_status(change: &ProfileChange, new: &Condition) -> Answer {
     match is.cmp(&was) {
         Ordering::Greater => Answer::Kept,
         Ordering::Less => Answer::Unknown(WENT_BACK),
-        Ordering::Equal => Answer::broken_if(held > SAME_TIME, || {
+        Ordering::Equal => Answer::broken_if(span > SAME_TIME, || {
             let old_time = old.last_transition_time.as_deref().unwrap_or_default();
             wrong_time(new).expected(format!("after {old_time}"))
         }),

@@ -68,8 +68,8 @@ fn names_namespace(secret: &ConsumerSecret, hub: &Hub) -> Answer {
 /// labelled Secret of that member is there, too.
 pub(crate) fn secret_labelled(secret: &UnlabelledSecret, hub: &Hub) -> Answer {
     let leads_to = |servers: &[String]| {
-        let mut written = secret.servers.iter();
-        written.any(|written| servers.iter().any(|known| is_at(written, known)))
+        let mut urls = secret.servers.iter();
+        urls.any(|server| servers.iter().any(|endpoint| is_at(server, endpoint)))
     };
     let objects = hub.profiles().iter();
     let profiles =
@@ -77,8 +77,8 @@ pub(crate) fn secret_labelled(secret: &UnlabelledSecret, hub: &Hub) -> Answer {
     let members = profiles.filter(|history| leads_to(&servers(hub, history)));
     let members: Vec<ObjectRef> = members.map(|history| ObjectRef::from(history.last())).collect();
     let all = hub.consumer_secrets().iter();
-    let labelled = all.filter(|other| other.secret.namespace == secret.namespace);
-    let mut served = labelled.flat_map(|other| &other.profiles);
+    let labelled = all.filter(|candidate| candidate.secret.namespace == secret.namespace);
+    let mut served = labelled.flat_map(|candidate| &candidate.profiles);
     let is_member = |uid: &str| members.iter().any(|member| member.uid == uid);
     let is_copy = served.any(|history| is_member(&history.last().metadata.uid));
     let Some(member) = members.first().filter(|_| !is_copy) else {
@@ -192,9 +192,9 @@ pub(crate) fn declared_consumer_served(profile: &ClusterProfile, hub: &Hub) -> A
 /// Why the run may not have read a Secret of the consumer, if so.
 fn why_unread(evidence: &Evidence, consumer: &str) -> Option<Reason> {
     let namespaces = evidence.namespaces.iter();
-    let mut own = namespaces.filter(|namespace| namespace.consumer() == Some(consumer));
+    let mut of_consumer = namespaces.filter(|namespace| namespace.consumer() == Some(consumer));
     // Without permission to list all Secrets, the run lists those of some namespaces only.
-    let unread = own.find(|namespace| {
+    let unread = of_consumer.find(|namespace| {
         may_list(evidence, "secrets", "") == Some(false)
             && may_list(evidence, "secrets", &namespace.name) != Some(true)
     });
@@ -228,20 +228,20 @@ fn may_list(evidence: &Evidence, resource: &str, namespace: &str) -> Option<bool
 /// `consumers/secrets-retired`: after a member left and did not join again, no Secret names its profile. Secrets are
 /// read once, at the end of the run.
 pub(crate) fn secrets_retired(step: &Step) -> Answer {
-    match step.taken.secrets_before {
+    match step.entry.secrets_before {
         Some(0) => return Answer::NotApplicable,
         Some(_) => {}
         None => {
-            let action = describe(step.taken);
+            let action = describe(step.entry);
             return Answer::unknown(format!("the number of Secrets before {action} could not be read"));
         }
     }
     let secrets = step.hub.evidence.secrets.iter();
-    let left: Vec<&Secret> = secrets.filter(|secret| is_for(secret, step)).collect();
-    if left.is_empty() {
+    let remaining: Vec<&Secret> = secrets.filter(|secret| is_for(secret, step)).collect();
+    if remaining.is_empty() {
         return Answer::Kept;
     }
-    if let Some(reason) = cut_short(step.hub.evidence, step.taken) {
+    if let Some(reason) = cut_short(step.hub.evidence, step.entry) {
         return Answer::Unknown(reason);
     }
     match step.joins_again().map(|join| &join.outcome) {
@@ -254,13 +254,13 @@ pub(crate) fn secrets_retired(step: &Step) -> Answer {
             ));
         }
     }
-    Answer::all(left.into_iter().map(|secret| {
+    Answer::all(remaining.into_iter().map(|secret| {
         let finding = Finding::at_field_of(
             secret,
             label_path(LABEL_SECRET_PROFILE),
             redacted(&step.profile.name),
         );
-        finding.expected(within(step.taken, "no such Secret"))
+        finding.expected(within(step.entry, "no such Secret"))
     }))
 }
 

@@ -121,8 +121,8 @@ pub(crate) fn name_follows_guidance(profile: &ClusterProfile, _: &Hub) -> Answer
 
 /// Whether the API server generated a name from a prefix. It cuts the prefix to 58 characters.
 fn is_generated(name: &str, prefix: &str) -> bool {
-    let kept = prefix.get(..58).unwrap_or(prefix);
-    let rest = name.strip_prefix(kept).filter(|_| !prefix.is_empty());
+    let start = prefix.get(..58).unwrap_or(prefix);
+    let rest = name.strip_prefix(start).filter(|_| !prefix.is_empty());
     rest.is_some_and(|rest| !rest.is_empty())
 }
 
@@ -210,31 +210,31 @@ pub(crate) fn manager_unique(hub: &Hub) -> Vec<Answer> {
 
 fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
     let is_own = |creator: &&Creator| creator.attribution.author == Author::Implementation;
-    let (own, others): (Vec<_>, Vec<_>) = creators.iter().partition(is_own);
-    if creators.len() == 1 || others.is_empty() {
+    let (by_manager, rivals): (Vec<_>, Vec<_>) = creators.iter().partition(is_own);
+    if creators.len() == 1 || rivals.is_empty() {
         return Answer::Kept;
     }
     let unknown = |creator: &&Creator| match &creator.attribution.author {
         Author::Unknown(reason) => Some(reason.clone()),
         _ => None,
     };
-    if let Some(reason) = others.iter().find_map(unknown) {
+    if let Some(reason) = rivals.iter().find_map(unknown) {
         return Answer::Unknown(reason);
     }
-    if own.iter().any(|creator| creator.attribution.is_inferred) {
+    if by_manager.iter().any(|creator| creator.attribution.is_inferred) {
         return Answer::Unknown(hub.profile_authors().advice());
     }
-    if own.is_empty() {
+    if by_manager.is_empty() {
         // The name of another manager.
         return Answer::NotApplicable;
     }
-    let own: Vec<&str> = own.iter().map(|creator| creator.name).collect();
-    Answer::all(others.iter().map(|other| {
-        let object = other.created.clone().unwrap_or_default();
-        let finding = Finding::at_field_of(object, NAME_PATH, format!("created by {}", other.name));
-        let finding = finding.expected(format!("{manager} created by {} alone", own.join(", ")));
+    let names: Vec<&str> = by_manager.iter().map(|creator| creator.name).collect();
+    Answer::all(rivals.iter().map(|rival| {
+        let object = rival.created.clone().unwrap_or_default();
+        let finding = Finding::at_field_of(object, NAME_PATH, format!("created by {}", rival.name));
+        let finding = finding.expected(format!("{manager} created by {} alone", names.join(", ")));
         // A person or a backup creates profiles, too, but writes no status.
-        finding.advisory_unless(other.wrote_status)
+        finding.advisory_unless(rival.wrote_status)
     }))
 }
 
@@ -282,10 +282,10 @@ pub(crate) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
     let Some(log) = &hub.evidence.requests else {
         return Vec::new();
     };
-    let others = names_of_others(hub);
+    let names = names_of_others(hub);
     let authors = hub.profile_authors();
     let writes = log.events.iter().filter(|request| {
-        request.is_write() && is_managers_write(request) && others.contains(&request.namespace_and_name())
+        request.is_write() && is_managers_write(request) && names.contains(&request.namespace_and_name())
     });
     let is_misspelt = authors.why_misspelt().is_some();
     let answers = writes.filter_map(|request| match authors.of_request(request).author {

@@ -14,16 +14,16 @@ pub(super) const USERS_PATH: &str = "data.Config.users";
 /// cluster with a server, and a user.
 pub(crate) fn secret_has_kubeconfig(secret: &ConsumerSecret, _: &Hub) -> Answer {
     let secret = secret.secret;
-    let missing = match (&secret.kubeconfig_error, &secret.kubeconfig) {
+    let problem = match (&secret.kubeconfig_error, &secret.kubeconfig) {
         (Some(error), _) => error.to_string(),
         (None, Some(kubeconfig)) => {
-            let broken = |finding: Box<Finding>| Answer::broken(*finding);
-            return resolve(kubeconfig).map_or_else(broken, |_| Answer::Kept);
+            let answer = |finding: Box<Finding>| Answer::broken(*finding);
+            return resolve(kubeconfig).map_or_else(answer, |_| Answer::Kept);
         }
         (None, None) if secret.keys.is_empty() => ABSENT.to_owned(),
         (None, None) => format!("{ABSENT}; there are {}", secret.keys.join(", ")),
     };
-    Answer::broken(Finding::at_field(PATH, redacted(&missing)))
+    Answer::broken(Finding::at_field(PATH, redacted(&problem)))
 }
 
 /// Resolves the current context, or the only context if none is current, to its cluster and user.
@@ -92,13 +92,13 @@ pub(crate) fn kubeconfig_points_at_member(secret: &ConsumerSecret, hub: &Hub) ->
         return Answer::NotApplicable;
     };
     let living = || secret.profiles.iter().filter(|history| history.deleted.is_none());
-    let mut known: Vec<String> = living().flat_map(|history| servers(hub, history)).collect();
-    if known.is_empty() {
+    let mut urls: Vec<String> = living().flat_map(|history| servers(hub, history)).collect();
+    if urls.is_empty() {
         return Answer::NotApplicable;
     }
-    known.sort_unstable();
-    known.dedup();
-    let is_known = known.iter().any(|known| is_at(&cluster.server, known));
+    urls.sort_unstable();
+    urls.dedup();
+    let is_known = urls.iter().any(|url| is_at(&cluster.server, url));
     Answer::broken_if(!is_known, || {
         let profiles = living().flat_map(|history| hub.recent(history));
         let mut endpoints = profiles.filter_map(|profile| profile.property(PROPERTY_ENDPOINTS));
@@ -106,7 +106,7 @@ pub(crate) fn kubeconfig_points_at_member(secret: &ConsumerSecret, hub: &Hub) ->
         let expected = if endpoints.any(|property| holds_credential(&property.value)) {
             "one of the profile's endpoints".to_owned()
         } else {
-            format!("one of {}", known.join(", "))
+            format!("one of {}", urls.join(", "))
         };
         let path = redacted(&format!("{PATH}.clusters[{}].server", cluster.name));
         Finding::at_field(path, redacted(&cluster.server)).expected(redacted(&expected))
@@ -114,10 +114,10 @@ pub(crate) fn kubeconfig_points_at_member(secret: &ConsumerSecret, hub: &Hub) ->
 }
 
 /// Whether a written server is at a normalized endpoint. A proxy may add a path, and an endpoint may omit the port.
-pub(super) fn is_at(written: &str, endpoint: &str) -> bool {
-    let server = endpoints::normal(written);
+pub(super) fn is_at(url: &str, endpoint: &str) -> bool {
+    let server = endpoints::normal(url);
     let rest = server.as_ref().and_then(|server| server.strip_prefix(endpoint));
-    written == endpoint || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+    url == endpoint || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
 }
 
 /// The API servers that a profile had in the last 2 min, normalized where possible.
@@ -155,7 +155,7 @@ pub(crate) fn secret_single_consumer(secret: &ConsumerSecret, hub: &Hub) -> Answ
     let path = |other: &ConsumerSecret| format!("{}/{}", other.secret.namespace, other.secret.name);
     let guest = consumer.and_then(|consumer| {
         let mut pairs = pairs.iter();
-        pairs.find_map(|(own, guest)| Some((own, guest, owner_of_guest(hub, consumer, own, guest)?)))
+        pairs.find_map(|(user, guest)| Some((user, guest, owner_of_guest(hub, consumer, user, guest)?)))
     });
     if let Some((own, guest, (owner, other))) = guest {
         let (own, guest, path) = (&own.name, &guest.name, path(other));
@@ -178,14 +178,14 @@ pub(crate) fn secret_single_consumer(secret: &ConsumerSecret, hub: &Hub) -> Answ
     Answer::all(two.into_iter().chain(shared).map(Finding::advisory))
 }
 
-/// The other consumer that `guest` gives access to, if `own` is the Secret's own user.
+/// The other consumer that `guest` gives access to, if `user` is the Secret's own user.
 fn owner_of_guest<'h, 'e>(
     hub: &'h Hub<'e>,
     consumer: &str,
-    own: &KubeconfigUser,
+    user: &KubeconfigUser,
     guest: &KubeconfigUser,
 ) -> Option<Owner<'h, 'e>> {
-    let is_own = credentials(own).all(|credential| others_with(hub, credential, consumer).is_empty());
+    let is_own = credentials(user).all(|credential| others_with(hub, credential, consumer).is_empty());
     let owners = credentials(guest).flat_map(|credential| others_with(hub, credential, consumer));
     let mut alone = owners.filter(|(_, other)| other.secret.kubeconfig.as_ref().is_some_and(has_one_user));
     alone.next().filter(|_| is_own)
@@ -199,9 +199,9 @@ fn shared_with<'h, 'e>(
     consumer: &str,
 ) -> Option<Owner<'h, 'e>> {
     let name = (&secret.secret.namespace, &secret.secret.name);
-    let own = kubeconfig.users.iter().flat_map(credentials);
-    let mut others = own.flat_map(|credential| others_with(hub, credential, consumer));
-    others.find(|(_, other)| {
+    let credentials_of_secret = kubeconfig.users.iter().flat_map(credentials);
+    let mut owners = credentials_of_secret.flat_map(|credential| others_with(hub, credential, consumer));
+    owners.find(|(_, other)| {
         let is_mixed = |kubeconfig| !users_of_one_server(kubeconfig).is_empty();
         let is_guest = has_one_user(kubeconfig) && other.secret.kubeconfig.as_ref().is_some_and(is_mixed);
         (&other.secret.namespace, &other.secret.name) < name && !is_guest

@@ -9,19 +9,19 @@ use crate::{
 };
 
 /// `lifecycle/join-creates-profile`: after a member joined, there is a profile that the driver recognizes as its own.
-pub(crate) fn join_creates_profile(taken: &DriverStep, hub: &Hub) -> Answer {
-    if taken.profile.is_some() {
-        let missing = |_: Option<&_>| Finding::at_field("metadata.name", "none").expected("a profile");
-        let answer = |step: Step| step.expect(|profile| profile.is_some(), missing);
-        return Step::of(hub, taken).map_or_else(Answer::Unknown, answer);
+pub(crate) fn join_creates_profile(entry: &DriverStep, hub: &Hub) -> Answer {
+    if entry.profile.is_some() {
+        let absence = |_: Option<&_>| Finding::at_field("metadata.name", "none").expected("a profile");
+        let answer = |step: Step| step.expect(|profile| profile.is_some(), absence);
+        return Step::of(hub, entry).map_or_else(Answer::Unknown, answer);
     }
     // The driver recognized no profile of the member.
-    if let Err(reason) = nothing_appeared(hub, taken) {
+    if let Err(reason) = nothing_appeared(hub, entry) {
         return Answer::Unknown(reason);
     }
-    let member = object_named(KIND, ("", &taken.member));
-    let finding = Finding::at_field_of(member, "metadata.name", in_the_end(taken, "none"));
-    Answer::broken(finding.expected(within(taken, "a profile")))
+    let member = object_named(KIND, ("", &entry.member));
+    let finding = Finding::at_field_of(member, "metadata.name", in_the_end(entry, "none"));
+    Answer::broken(finding.expected(within(entry, "a profile")))
 }
 
 /// `lifecycle/join-fills-status`: after a member joined, its profile has a version, Joined True, ControlPlaneHealthy
@@ -32,11 +32,11 @@ pub(crate) fn join_fills_status(step: &Step) -> Answer {
         |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
         |profile| {
             let lacks = profile.map_or_else(Vec::new, |profile| lacking(profile, edition));
-            let listed = lacks.iter().map(|(path, value)| format!("{path} {value}"));
-            let listed: Vec<String> = listed.collect();
+            let texts = lacks.iter().map(|(path, value)| format!("{path} {value}"));
+            let texts: Vec<String> = texts.collect();
             let path = lacks.first().map_or("status", |(path, _)| path);
             let observed = match profile {
-                Some(_) => listed.join(", "),
+                Some(_) => texts.join(", "),
                 None => "no profile".to_owned(),
             };
             Finding::at_field(path, observed).expected(match edition {
@@ -74,34 +74,34 @@ fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> 
 
 /// `lifecycle/restart-keeps-profiles`: each profile whose member was joined before the restart stays there with its
 /// uid, and is not deleted.
-pub(crate) fn restart_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn restart_keeps_profiles(entry: &DriverStep, hub: &Hub) -> Answer {
     let message = "a profile was deleted or re-created when the manager restarted";
-    match keeps(taken, hub, message, |_| true) {
-        Answer::NotApplicable => no_profile_before(taken),
+    match keeps(entry, hub, message, |_| true) {
+        Answer::NotApplicable => no_profile_before(entry),
         answer => answer,
     }
 }
 
 /// `lifecycle/cut-off-keeps-profiles`: each profile whose member was joined before the manager was cut off stays there
 /// with its uid, and is not deleted. If a namespace was deleted, so do the profiles of other namespaces.
-pub(crate) fn cut_off_keeps_profiles(taken: &DriverStep, hub: &Hub) -> Answer {
-    let is_namespace_gone = taken.action == DriverAction::DeleteNamespace;
+pub(crate) fn cut_off_keeps_profiles(entry: &DriverStep, hub: &Hub) -> Answer {
+    let is_namespace_gone = entry.action == DriverAction::DeleteNamespace;
     let message = if is_namespace_gone {
         "a profile was deleted or re-created when another namespace was deleted"
     } else {
         "a profile was deleted or re-created when the manager could not reach the source of its members"
     };
-    let gone = taken.profile.as_ref().filter(|_| is_namespace_gone);
-    let is_elsewhere = |namespace: &str| gone.is_none_or(|gone| gone.namespace != namespace);
-    match keeps(taken, hub, message, is_elsewhere) {
-        Answer::NotApplicable if !is_namespace_gone => no_profile_before(taken),
+    let in_namespace = entry.profile.as_ref().filter(|_| is_namespace_gone);
+    let is_elsewhere = |namespace: &str| in_namespace.is_none_or(|profile| profile.namespace != namespace);
+    match keeps(entry, hub, message, is_elsewhere) {
+        Answer::NotApplicable if !is_namespace_gone => no_profile_before(entry),
         answer => answer,
     }
 }
 
 /// Kept if each joined profile stays there, in the namespaces for which `is_guarded` holds; not applicable without any.
 fn keeps(
-    taken: &DriverStep,
+    entry: &DriverStep,
     hub: &Hub,
     message_deleted: &'static str,
     is_guarded: impl Fn(&str) -> bool,
@@ -112,25 +112,25 @@ fn keeps(
         message_deleted,
     };
     let is_kept = |object: &&JudgedObject<ClusterProfile>| {
-        object.last_before(taken.from).is_some_and(has_member)
+        object.last_before(entry.from).is_some_and(has_member)
             && is_guarded(&object.histories[0].last().metadata.namespace)
     };
-    let guarded = hub.profiles_before(taken).filter(is_kept).map(|object| Guarded {
+    let guarded = hub.profiles_before(entry).filter(is_kept).map(|object| Guarded {
         histories: object.histories.clone(),
-        from: taken.from.as_microsecond(),
+        from: entry.from.as_microsecond(),
         is_created_by_run: false,
-        until: next_action_on(hub.evidence, object.histories[0].last(), taken).unwrap_or(Micros::MAX),
+        until: next_action_on(hub.evidence, object.histories[0].last(), entry).unwrap_or(Micros::MAX),
     });
-    untouched.judge(hub, taken, guarded)
+    untouched.judge(hub, entry, guarded)
 }
 
-fn no_profile_before(taken: &DriverStep) -> Answer {
-    Answer::unknown(format!("there was no profile before {}", describe(taken)))
+fn no_profile_before(entry: &DriverStep) -> Answer {
+    Answer::unknown(format!("there was no profile before {}", describe(entry)))
 }
 
 /// `lifecycle/foreign-profiles-untouched`: the implementation neither changes nor deletes the run's profile of another
 /// manager, after its creation, after a change of its spec, and after its re-creation.
-pub(crate) fn foreign_profiles_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn foreign_profiles_untouched(entry: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched {
         changed: |before: &ClusterProfile, after: &ClusterProfile| {
             first_different([
@@ -143,8 +143,8 @@ pub(crate) fn foreign_profiles_untouched(taken: &DriverStep, hub: &Hub) -> Answe
         message_changed: "a profile of another manager was changed",
         message_deleted: "a profile of another manager was deleted",
     };
-    let created = taken.profile_after.as_ref().or(taken.profile.as_ref());
-    untouched.judge_created(hub, taken, created)
+    let created = entry.profile_after.as_ref().or(entry.profile.as_ref());
+    untouched.judge_created(hub, entry, created)
 }
 
 /// `lifecycle/deleted-profile-restored`: after the run deleted a joined member's profile, the member has a profile with
@@ -153,13 +153,13 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
     let is_new = |profile: Option<&ClusterProfile>| {
         profile.is_some_and(|profile| *profile.metadata.uid != *step.profile.uid)
     };
-    let missing = |_: Option<&_>| {
+    let absence = |_: Option<&_>| {
         let finding = Finding::at_field("metadata.name", "none");
         finding.expected("a profile of the member")
     };
-    let answer = step.expect(is_new, missing);
+    let answer = step.expect(is_new, absence);
     let Answer::Broken(_) = answer else { return answer };
-    let action = describe(step.taken);
+    let action = describe(step.entry);
     if step.at_deadline().is_some() {
         return Answer::unknown(format!("{} was still there after {action}", step.profile));
     }
@@ -168,7 +168,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
         .before()
         .is_some_and(|profile| profile.metadata.generate_name.is_some());
     match step.renamed() {
-        Some(renamed) => renamed.expect(is_new, missing),
+        Some(renamed) => renamed.expect(is_new, absence),
         None if !step.records_profiles() && is_generated => {
             Answer::unknown(format!("the driver step {action} does not name the profile"))
         }
@@ -178,7 +178,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
 
 /// `lifecycle/status-restored`: the field that the run changed has another value again, and one at all if it had one.
 pub(crate) fn status_restored(step: &Step) -> Answer {
-    let Some(change) = &step.taken.change else {
+    let Some(change) = &step.entry.change else {
         return does_not_record(step);
     };
     let value = |profile: &ClusterProfile| text_at(profile, &change.path);
@@ -199,7 +199,7 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
 }
 
 fn does_not_record(step: &Step) -> Answer {
-    let action = describe(step.taken);
+    let action = describe(step.entry);
     Answer::unknown(format!("{action} does not record what it changed"))
 }
 
@@ -220,13 +220,13 @@ pub(crate) fn label_restored(step: &Step) -> Answer {
 /// `identity/display-name-kept`: after the run set `spec.displayName`, no change by the implementation takes that value
 /// away.
 pub(crate) fn display_name_kept(step: &Step) -> Answer {
-    let change = step.taken.change.as_ref();
-    let Some(wanted) = change.and_then(|change| change.after.as_deref()) else {
+    let change = step.entry.change.as_ref();
+    let Some(name) = change.and_then(|change| change.after.as_deref()) else {
         return does_not_record(step);
     };
-    let is_wanted = |profile: &ClusterProfile| profile.spec.display_name.as_deref() == Some(wanted);
+    let is_wanted = |profile: &ClusterProfile| profile.spec.display_name.as_deref() == Some(name);
     step.expect_kept(is_wanted, |after| {
         let observed = redacted_or_absent(after.spec.display_name.as_deref());
-        Finding::at_field_of(after, "spec.displayName", observed).expected(redacted(wanted))
+        Finding::at_field_of(after, "spec.displayName", observed).expected(redacted(name))
     })
 }

@@ -148,42 +148,42 @@ fn differences(reported: &BTreeSet<String>, actual: &BTreeSet<String>) -> String
 /// `properties/honours-only-labelled`: the profile contains only those of the member's ClusterProperties that have the
 /// label.
 pub(crate) fn honours_only_labelled(profile: &ClusterProfile, sample: &Sample, _: &Hub) -> Answer {
-    sample.each_cluster_property(|own| {
-        if is_common_knowledge(&own.name) {
+    sample.each_cluster_property(|property| {
+        if is_common_knowledge(&property.name) {
             return Answer::NotApplicable;
         }
-        if own.labelled || value(profile, own) != Some(&own.value) {
+        if property.labelled || value(profile, property) != Some(&property.value) {
             return Answer::Kept;
         }
-        let observed = redacted_under(&own.name, &own.value);
-        let finding = Finding::at_field(path(own), format!("{observed}, as on the member"));
+        let observed = redacted_under(&property.name, &property.value);
+        let finding = Finding::at_field(path(property), format!("{observed}, as on the member"));
         // A manager may have a property of that name and value by itself, unless the suite planted it on the member.
-        Answer::all([finding.advisory_unless(own.name.ends_with(PLANTED_DOMAIN))])
+        Answer::all([finding.advisory_unless(property.name.ends_with(PLANTED_DOMAIN))])
     })
 }
 
 /// Whether a manager may know a property from elsewhere.
 fn is_common_knowledge(name: &str) -> bool {
     let mut standard = STANDARD_PROPERTIES.iter().chain(&PROPERTIES_CLUSTER_ID);
-    name == PROPERTY_CLUSTERSET || standard.any(|known| *known == name)
+    name == PROPERTY_CLUSTERSET || standard.any(|standard_name| *standard_name == name)
 }
 
 /// `properties/cluster-properties-propagated`: the member's ClusterProperties appear in its profile.
 pub(crate) fn cluster_properties_propagated(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
-    each_due_property(sample, hub, |own| {
-        Answer::broken_if(value(profile, own).is_none(), || {
-            Finding::at_field(path(own), ABSENT).expected(redacted_under(&own.name, &own.value))
+    each_due_property(sample, hub, |prop| {
+        Answer::broken_if(value(profile, prop).is_none(), || {
+            Finding::at_field(path(prop), ABSENT).expected(redacted_under(&prop.name, &prop.value))
         })
     })
 }
 
 /// `properties/cluster-properties-verbatim`: a ClusterProperty has the same value in the profile as on the member.
 pub(crate) fn cluster_properties_verbatim(profile: &ClusterProfile, sample: &Sample, hub: &Hub) -> Answer {
-    each_due_property(sample, hub, |own| {
-        let reported = value(profile, own).unwrap_or(&own.value);
-        Answer::broken_if(*reported != *own.value, || {
-            let [expected, observed] = [&own.value, reported].map(|value| redacted_under(&own.name, value));
-            Finding::at_field(format!("{}.value", path(own)), observed).expected(expected)
+    each_due_property(sample, hub, |prop| {
+        let reported = value(profile, prop).unwrap_or(&prop.value);
+        Answer::broken_if(*reported != *prop.value, || {
+            let [expected, observed] = [&prop.value, reported].map(|value| redacted_under(&prop.name, value));
+            Finding::at_field(format!("{}.value", path(prop)), observed).expected(expected)
         })
     })
 }
@@ -192,22 +192,22 @@ pub(crate) fn cluster_properties_verbatim(profile: &ClusterProfile, sample: &Sam
 /// refuses values of more than 1024 characters.
 fn each_due_property(sample: &Sample, hub: &Hub, check: impl Fn(&ClusterProperty) -> Answer) -> Answer {
     let is_any_due = hub.edition(Role::Manager) != Edition::Standard;
-    sample.each_cluster_property(|own| {
-        let is_publishable = !own.value.is_empty() && own.value.chars().count() <= 1024;
-        if is_publishable && (own.labelled || is_any_due) {
-            check(own)
+    sample.each_cluster_property(|property| {
+        let is_publishable = !property.value.is_empty() && property.value.chars().count() <= 1024;
+        if is_publishable && (property.labelled || is_any_due) {
+            check(property)
         } else {
             Answer::NotApplicable
         }
     })
 }
 
-fn value<'p>(profile: &'p ClusterProfile, own: &ClusterProperty) -> Option<&'p str> {
-    profile.property(&own.name).map(|property| &*property.value)
+fn value<'p>(profile: &'p ClusterProfile, prop: &ClusterProperty) -> Option<&'p str> {
+    profile.property(&prop.name).map(|property| &*property.value)
 }
 
-fn path(own: &ClusterProperty) -> String {
-    redacted(&format!("status.properties[{}]", own.name))
+fn path(property: &ClusterProperty) -> String {
+    redacted(&format!("status.properties[{}]", property.name))
 }
 
 const PATH: &str = "status.version.kubernetes";

@@ -30,8 +30,8 @@ pub(crate) fn healthy_after_heal(step: &Step) -> Answer {
             step.profile
         ));
     };
-    let broken = step.earlier(DriverAction::Break);
-    let was_healthy = broken.is_some_and(|broken| broken.before().is_some_and(is_healthy));
+    let outage = step.earlier(DriverAction::Break);
+    let was_healthy = outage.is_some_and(|outage| outage.before().is_some_and(is_healthy));
     if !was_healthy || is_healthy(before) {
         return Answer::NotApplicable;
     }
@@ -104,54 +104,54 @@ fn wrong_status(profile: Option<&ClusterProfile>, kind: &str, message: &str) -> 
 /// `lifecycle/heal-restores-status`: once the member is back, the profile reports again all that it reported before the
 /// outage.
 pub(crate) fn heal_restores_status(step: &Step) -> Answer {
-    let outage = match step.taken.action {
+    let outage = match step.entry.action {
         DriverAction::Reconnect => DriverAction::Disconnect,
         _ => DriverAction::Break,
     };
-    let Some(broken) = step.earlier(outage) else {
+    let Some(cutoff) = step.earlier(outage) else {
         return Answer::NotApplicable;
     };
-    let before = match broken.before_surely() {
+    let before = match cutoff.before_surely() {
         Ok(Some(before)) => before,
-        Ok(None) => return Answer::unknown(format!("{} was not there before the outage", broken.profile)),
+        Ok(None) => return Answer::unknown(format!("{} was not there before the outage", cutoff.profile)),
         Err(reason) => return Answer::Unknown(reason),
     };
     step.expect(
         |profile| profile.is_some_and(|profile| lost_values(before, profile).is_empty()),
         |profile| {
-            let lost = profile.map_or_else(Vec::new, |profile| lost_values(before, profile));
-            let path = redacted(lost.first().map_or("status", String::as_str));
-            let finding = Finding::at_field(path, describe_lost(&lost));
+            let fields = profile.map_or_else(Vec::new, |profile| lost_values(before, profile));
+            let path = redacted(fields.first().map_or("status", String::as_str));
+            let finding = Finding::at_field(path, describe_lost(&fields));
             finding.expected("what the profile reported before the outage")
         },
     )
 }
 
 /// Lists at most 5 lost fields.
-fn describe_lost(lost: &[String]) -> String {
-    match lost {
+fn describe_lost(fields: &[String]) -> String {
+    match fields {
         [] => "no profile".to_owned(),
-        lost => redacted(&format!("no {}", first_of(lost.iter().cloned(), 5))),
+        fields => redacted(&format!("no {}", first_of(fields.iter().cloned(), 5))),
     }
 }
 
 /// `version/follows-upgrade`: after an upgrade, the profile reports the version of the action, a vendor's build or a
 /// patch of it. If the driver names none, another version than before.
 pub(crate) fn follows_upgrade(step: &Step) -> Answer {
-    let change = step.taken.change.as_ref();
-    let wanted = change.and_then(|change| change.after.as_deref());
-    let wanted = wanted.filter(|wanted| !wanted.is_empty());
+    let change = step.entry.change.as_ref();
+    let release = change.and_then(|change| change.after.as_deref());
+    let release = release.filter(|release| !release.is_empty());
     let version = |profile: Option<&'_ ClusterProfile>| {
         profile.and_then(|profile| profile.status.version.kubernetes.as_deref().map(str::to_owned))
     };
     let before = version(step.before());
-    let is_followed = |version: Option<&str>| match (wanted, version) {
+    let is_followed = |version: Option<&str>| match (release, version) {
         (_, None) => false,
-        (Some(wanted), Some(version)) => is_build_of(wanted, version),
+        (Some(release), Some(version)) => is_build_of(release, version),
         (None, version) => version != before.as_deref(),
     };
     if is_followed(before.as_deref()) {
-        let action = describe(step.taken);
+        let action = describe(step.entry);
         return Answer::unknown(format!("{} had that version before {action}", step.profile));
     }
     step.expect(
@@ -159,7 +159,7 @@ pub(crate) fn follows_upgrade(step: &Step) -> Answer {
         |profile| {
             let observed = redacted_or_absent(version(profile).as_deref());
             let finding = Finding::at_field("status.version.kubernetes", observed);
-            finding.expected(wanted.map_or("another version".to_owned(), redacted))
+            finding.expected(release.map_or("another version".to_owned(), redacted))
         },
     )
 }

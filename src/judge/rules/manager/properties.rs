@@ -242,13 +242,13 @@ pub(crate) fn clusterset_replaced(change: &Change<'_, '_, ClusterProfile>, _: &H
 
 /// `properties/observed-time-sane`: the observation time of a property is not in the future. Clocks may differ by 5
 /// min.
-pub(crate) fn observed_time_not_ahead(profile: &ClusterProfile, seen: Seen, _: &Hub) -> Answer {
+pub(crate) fn observed_time_not_ahead(profile: &ClusterProfile, arrival: Seen, _: &Hub) -> Answer {
     Answer::each(observed_times(profile), |(property, text, time)| {
-        match (seen.is_ahead(time, CLOCKS_APART), seen.is_clock_known) {
+        match (arrival.is_ahead(time, CLOCKS_APART), arrival.is_clock_known) {
             (false, _) => Answer::Kept,
             (true, false) => Answer::unknown(HUB_CLOCK_UNKNOWN),
             (true, true) => {
-                let now = timestamp(seen.hub_time);
+                let now = timestamp(arrival.hub_time);
                 let finding = wrong_time(property, text, "lastObservedTime of a property is in the future");
                 Answer::broken(finding.expected(format!("not after {now}, give or take 5 min")))
             }
@@ -263,8 +263,8 @@ pub(crate) fn observed_time_not_back(change: &Change<'_, '_, ClusterProfile>, _:
         return Answer::NotApplicable;
     };
     Answer::each(observed_times(after), |(property, text, time)| {
-        let mut known = observed_times(before);
-        let Some((_, old_text, old)) = known.find(|(old, _, _)| old.name == property.name) else {
+        let mut earlier = observed_times(before);
+        let Some((_, old_text, old)) = earlier.find(|(old, _, _)| old.name == property.name) else {
             return Answer::NotApplicable;
         };
         let moved_back = old.as_microsecond() - time.as_microsecond() >= SECOND;

@@ -104,7 +104,7 @@ pub(crate) fn status_by_subresource(writes: &ProfileWrites, hub: &Hub) -> Answer
         return Answer::NotApplicable;
     }
     let Authored { own, unknown } = writes.authored();
-    let own = Answer::each(["", "status"], |endpoint| {
+    let answer = Answer::each(["", "status"], |endpoint| {
         parts_through(endpoint, &own, writes, hub)
     });
     let is_lost = |write: &Write<_>| {
@@ -112,8 +112,8 @@ pub(crate) fn status_by_subresource(writes: &ProfileWrites, hub: &Hub) -> Answer
         patch.is_some_and(|patch| lost_part(writes, patch).is_some())
     };
     match unknown.into_iter().find(|(write, _)| is_lost(write)) {
-        Some((_, reason)) => own.and(Answer::Unknown(reason)),
-        None => own,
+        Some((_, reason)) => answer.and(Answer::Unknown(reason)),
+        None => answer,
     }
 }
 
@@ -141,11 +141,11 @@ fn has_status_subresource(hub: &Hub) -> bool {
 /// The answer about the patches through one endpoint.
 fn parts_through(
     endpoint: &str,
-    own: &[&Write<ClusterProfile>],
+    own_writes: &[&Write<ClusterProfile>],
     writes: &ProfileWrites,
     hub: &Hub,
 ) -> Answer {
-    let mut patches: Vec<&Request> = own.iter().filter_map(|write| write.request).collect();
+    let mut patches: Vec<&Request> = own_writes.iter().filter_map(|write| write.request).collect();
     patches.retain(|request| {
         &*request.verb == "patch" && request.body.is_some() && &*request.subresource == endpoint
     });
@@ -153,9 +153,9 @@ fn parts_through(
         let log = hub.evidence.requests.as_ref();
         log.is_some_and(|log| is_logged_around(hub.evidence, log, patch, SAME_RECONCILIATION))
     };
-    let lost = patches.iter();
-    let lost = lost.filter_map(|patch| Some((*patch, lost_part(writes, patch)?)));
-    let (surely_lost, unsure): (Vec<_>, Vec<_>) = lost.partition(|(patch, _)| is_surrounded(patch));
+    let parts = patches.iter();
+    let parts = parts.filter_map(|patch| Some((*patch, lost_part(writes, patch)?)));
+    let (surely_lost, unsure): (Vec<_>, Vec<_>) = parts.partition(|(patch, _)| is_surrounded(patch));
     match surely_lost.first() {
         _ if patches.is_empty() => Answer::NotApplicable,
         Some((patch, part)) => Answer::broken(lost_finding(patch, part, surely_lost.len())),
@@ -170,12 +170,12 @@ fn lost_part<'p>(writes: &ProfileWrites, patch: &'p Request) -> Option<&'p str> 
     if &*patch.verb != "patch" || parts.iter().any(|part| part == "metadata.name") {
         return None;
     }
-    let lost = parts.iter().find(|part| {
+    let misdirected = parts.iter().find(|part| {
         let endpoint = right_endpoint(part);
         let wrong = endpoint.filter(|endpoint| *endpoint != &*patch.subresource);
         wrong.is_some_and(|endpoint| !is_sent_to(endpoint, part, patch, writes))
     });
-    lost.map(String::as_str)
+    misdirected.map(String::as_str)
 }
 
 /// The endpoint that takes a part: the object itself is empty. None if both take it.
@@ -195,11 +195,11 @@ fn right_endpoint(part: &str) -> Option<&'static str> {
 /// Whether the sender of a patch also sent a part to an endpoint in the same reconciliation.
 fn is_sent_to(endpoint: &str, part: &str, patch: &Request, writes: &ProfileWrites) -> bool {
     let mut requests = writes.all().iter().filter_map(|write| write.request);
-    requests.any(|other| {
-        let body = other.body.as_ref();
-        other.user == patch.user
-            && &*other.subresource == endpoint
-            && other.at.duration_since(patch.at).abs() <= SAME_RECONCILIATION
+    requests.any(|request| {
+        let body = request.body.as_ref();
+        request.user == patch.user
+            && &*request.subresource == endpoint
+            && request.at.duration_since(patch.at).abs() <= SAME_RECONCILIATION
             && body.is_none_or(|body| body.parts.iter().any(|carried| carried == part))
     })
 }

@@ -50,17 +50,17 @@ fn differing(
     let slices = by_name(slices);
     let values = slices.iter().filter_map(|slice| Some((value(slice)?, *slice)));
     let values: Vec<_> = values.filter(|(value, _)| !value.is_empty()).collect();
-    let Some((wanted, first)) = values.first() else {
+    let Some((expected, first)) = values.first() else {
         return Answer::Kept;
     };
     // The first slice with each value: later entries of a map replace earlier ones.
     let last_first = values.iter().rev().map(|(value, slice)| (value, *slice));
     let first_with: BTreeMap<&String, &PlacementDecision> = last_first.collect();
-    let others = first_with.into_iter().filter(|(value, _)| *value != wanted);
-    Answer::all(others.map(|(value, slice)| {
+    let different = first_with.into_iter().filter(|(value, _)| *value != expected);
+    Answer::all(different.map(|(value, slice)| {
         Finding::on(slice, message)
             .at(path)
-            .expected(format!("{wanted}, as in slice {}", first.metadata.name))
+            .expected(format!("{expected}, as in slice {}", first.metadata.name))
             .observed(value)
     }))
 }
@@ -73,7 +73,7 @@ fn by_name<'s>(slices: &[&'s PlacementDecision]) -> Vec<&'s PlacementDecision> {
 
 /// `placement-slices/key-shared`: all slices of a placement that the limit has cut have a decision key.
 pub(crate) fn key_shared(step: &PlacementStep) -> Answer {
-    let from = step.taken.from.as_microsecond();
+    let from = step.entry.from.as_microsecond();
     let mut cut = step
         .states_until_next(from)
         .filter(|state| is_cut(&state.slices))
@@ -188,8 +188,8 @@ pub(crate) fn no_needless_slices(_: &DecisionKey, slices: &[&PlacementDecision],
 
 /// `placement-slices/cluster-once`: a slice lists no cluster twice.
 pub(crate) fn cluster_once_in_slice(slice: &PlacementDecision, _: &Hub) -> Answer {
-    let mut listed = HashSet::default();
-    let repeated = clusters(slice).filter(|(_, cluster)| !listed.insert(cluster.clone()));
+    let mut unique = HashSet::default();
+    let repeated = clusters(slice).filter(|(_, cluster)| !unique.insert(cluster.clone()));
     let scope = format!("slice {}/{}", slice.metadata.namespace, slice.metadata.name);
     Answer::all(repeated.map(|(place, cluster)| listed_twice((slice, place), &cluster, slice, &scope)))
 }
@@ -217,7 +217,7 @@ pub(crate) fn cluster_in_one_slice(
     if have_two_owners(slices) {
         return Answer::NotApplicable;
     }
-    let place = clusters(second).find(|(_, own)| own == cluster);
+    let place = clusters(second).find(|(_, reference)| reference == cluster);
     let place = place.map_or(0, |(place, _)| place);
     let scope = DecisionId::of(second).describe();
     // It stays one violation if the cluster moves within the list.
@@ -285,8 +285,8 @@ struct Torn<'a, 'e> {
 impl<'a, 'e> Torn<'a, 'e> {
     fn of(absence: &'a Absence<'e>) -> Option<Self> {
         let (slice, at) = absence.back?;
-        let owner = owner_uid(absence.left);
-        let is_move = absence.left.metadata.uid != slice.metadata.uid && owner == owner_uid(slice);
+        let owner = owner_uid(absence.slice);
+        let is_move = absence.slice.metadata.uid != slice.metadata.uid && owner == owner_uid(slice);
         (is_move && at - absence.since <= SHORT).then_some(Self {
             absence,
             slice: &slice.metadata.name,
@@ -308,12 +308,12 @@ fn torn_finding(history: &DecisionHistory, first: &[Torn], more_reschedules: usi
     let longest = longest.unwrap_or(&first[0]);
     let Absence {
         cluster: (namespace, name),
-        left,
+        slice,
         since,
         ..
     } = longest.absence;
     let clusters: BTreeSet<_> = first.iter().map(|torn| torn.absence.cluster).collect();
-    let others = match clusters.len() - 1 {
+    let more_clusters = match clusters.len() - 1 {
         0 => String::new(),
         more => format!(" and {}", counted(more, "more cluster")),
     };
@@ -326,11 +326,11 @@ fn torn_finding(history: &DecisionHistory, first: &[Torn], more_reschedules: usi
         seconds => format!("{seconds} s"),
     };
     let (decision, since) = (history.id.describe(), timestamp(*since));
-    let (from, to) = (&left.metadata.name, longest.slice);
+    let (from, to) = (&slice.metadata.name, longest.slice);
     let observed = format!(
-        "{namespace}/{name}{others} left slice {from} at {since}, back in slice {to} after {length}{again}"
+        "{namespace}/{name}{more_clusters} left slice {from} at {since}, back in slice {to} after {length}{again}"
     );
-    let finding = Finding::at_field_of(*left, "decisions", observed);
+    let finding = Finding::at_field_of(*slice, "decisions", observed);
     let finding = finding.expected(format!(
         "each kept cluster in a slice all the time, in {decision}"
     ));

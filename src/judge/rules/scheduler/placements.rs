@@ -48,7 +48,7 @@ fn finding_on(step: &PlacementStep, slices: &[&PlacementDecision], message: &str
 /// `placement-lifecycle/crosses-the-limit`: a decision gets a second slice for its 101st cluster, and loses it with
 /// that cluster. No slice is ever larger.
 pub(crate) fn crosses_the_limit(step: &PlacementStep) -> Answer {
-    let states = step.states_until_next(step.taken.from.as_microsecond());
+    let states = step.states_until_next(step.entry.from.as_microsecond());
     let slices = states.flat_map(|state| state.slices.iter().copied());
     let largest = slices.max_by_key(|slice| slice.clusters().len());
     if let Some(large) = largest.filter(|slice| slice.clusters().len() > LARGEST_SLICE) {
@@ -56,9 +56,9 @@ pub(crate) fn crosses_the_limit(step: &PlacementStep) -> Answer {
         let [limit, count] = [LARGEST_SLICE, large.clusters().len()].map(|count| counted(count, "cluster"));
         return Answer::broken(finding.expected(format!("at most {limit}")).observed(count));
     }
-    let asked = step.request.clusters;
-    let clusters = counted(asked, "cluster");
-    let expected = if asked > LARGEST_SLICE {
+    let requested = step.request.clusters;
+    let clusters = counted(requested, "cluster");
+    let expected = if requested > LARGEST_SLICE {
         format!("{clusters} in several slices")
     } else {
         clusters
@@ -69,13 +69,13 @@ pub(crate) fn crosses_the_limit(step: &PlacementStep) -> Answer {
 
 fn wrong_size(step: &PlacementStep, slices: &[&PlacementDecision]) -> Result<Finding, Reason> {
     let references = clusters_of(slices);
-    let (asked, count) = (step.request.clusters, references.len());
-    if let Some(empty) = empty_slice(slices).filter(|_| count == asked) {
+    let (requested, count) = (step.request.clusters, references.len());
+    if let Some(empty) = empty_slice(slices).filter(|_| count == requested) {
         return Ok(Finding::on(empty, NEEDLESS_SLICE).at("decisions"));
     }
-    let is_full = asked > LARGEST_SLICE && count == LARGEST_SLICE;
+    let is_full = requested > LARGEST_SLICE && count == LARGEST_SLICE;
     let Some(last) = slices.last().filter(|_| is_full) else {
-        let reason = if count == asked {
+        let reason = if count == requested {
             NEEDLESS_SLICE
         } else {
             OTHER_NUMBER
@@ -85,7 +85,7 @@ fn wrong_size(step: &PlacementStep, slices: &[&PlacementDecision]) -> Result<Fin
     let namespaces: BTreeSet<&str> = references.iter().map(|reference| &*reference.namespace).collect();
     let is_selectable = |profile: &&ClusterProfile| namespaces.contains(&*profile.metadata.namespace);
     let members = well_members(step).filter(is_selectable).count();
-    if members < asked + SPARE {
+    if members < requested + SPARE {
         let members = counted(members, "member");
         let reason = format!("only {members} in the namespaces of the decision stayed joined and healthy");
         return Err(reason.into());
@@ -112,10 +112,10 @@ fn well_members<'h>(step: &'h PlacementStep) -> impl Iterator<Item = &'h Cluster
     let is_well = move |profile: &&ClusterProfile| {
         is_true(profile, CONDITION_JOINED) && is_true(profile, CONDITION_HEALTHY)
     };
-    let taken = step.taken;
+    let entry = step.entry;
     step.hub.profiles().iter().filter_map(move |object| {
-        object.last_before(taken.until).filter(is_well)?;
-        object.last_before(taken.last_deadline()).filter(is_well)
+        object.last_before(entry.until).filter(is_well)?;
+        object.last_before(entry.last_deadline()).filter(is_well)
     })
 }
 
@@ -165,13 +165,13 @@ fn has_owner_of_request(step: &PlacementStep, slice: &PlacementDecision) -> bool
 /// Slices that are there again after all of them were deleted.
 fn came_back(step: &PlacementStep) -> Answer {
     let is_gone = |state: &&SliceState| step.published(&state.slices).is_empty();
-    let done = step.taken.until.as_microsecond();
-    let Some(gone) = step.states_until_next(done).find(is_gone) else {
+    let end = step.entry.until.as_microsecond();
+    let Some(gap) = step.states_until_next(end).find(is_gone) else {
         return Answer::Kept;
     };
-    let again = step.states_until_next(gone.seen_at).find(|state| !is_gone(state));
+    let again = step.states_until_next(gap.seen_at).find(|state| !is_gone(state));
     let Some(again) = again else { return Answer::Kept };
-    match step.lasted(gone.seen_at, |slices| !step.published(slices).is_empty()) {
+    match step.lasted(gap.seen_at, |slices| !step.published(slices).is_empty()) {
         Certainty::No => return Answer::Kept,
         Certainty::Unknown(reason) => return Answer::Unknown(reason),
         Certainty::Yes => {}
@@ -183,7 +183,7 @@ fn came_back(step: &PlacementStep) -> Answer {
         to_the_second(timestamp(again.seen_at)),
     );
     let finding = slices_left(step, &slices, message).map(|finding| {
-        let finding = finding.expected(format!("no slice after {}", describe(step.taken)));
+        let finding = finding.expected(format!("no slice after {}", describe(step.entry)));
         finding.observed(format!("{count} since {since}"))
     });
     finding.map_or_else(Answer::Unknown, |finding| Answer::all([finding]))
@@ -192,30 +192,30 @@ fn came_back(step: &PlacementStep) -> Answer {
 /// `placement-lifecycle/restored`: a slice that the run deleted or emptied is there again with a cluster. The cluster
 /// may be another one than before.
 pub(crate) fn restored(step: &PlacementStep) -> Answer {
-    let written = match own_write(step) {
-        Ok(written) => written,
+    let write = match own_write(step) {
+        Ok(write) => write,
         Err(reason) => return Answer::Unknown(reason),
     };
-    let left = clusters_without_slice(step, written);
-    let message = match step.taken.action {
+    let clusters = clusters_without_slice(step, write);
+    let message = match step.entry.action {
         DriverAction::DeleteSlice => "a slice that another client deleted is not restored",
         _ => "a slice that another client emptied is not restored",
     };
     step.expect_since(
-        written.seen_at,
+        write.seen_at,
         "the clusters of the slice",
-        |slices| clusters_of(slices).len() > left,
+        |slices| clusters_of(slices).len() > clusters,
         |slices| Ok(finding_on(step, slices, message)),
     )
 }
 
 /// How many clusters the decision had in its other slices before the run's write.
-fn clusters_without_slice(step: &PlacementStep, written: &SliceState) -> usize {
-    let name = step.taken.slice.as_ref().map(|slice| slice.name.as_str());
-    let before = step.state_before(written);
-    let mut others = before.map_or_else(Vec::new, |before| before.slices.clone());
-    others.retain(|slice| Some(&*slice.metadata.name) != name);
-    clusters_of(&others).len()
+fn clusters_without_slice(step: &PlacementStep, write: &SliceState) -> usize {
+    let name = step.entry.slice.as_ref().map(|slice| slice.name.as_str());
+    let before = step.state_before(write);
+    let mut slices = before.map_or_else(Vec::new, |before| before.slices.clone());
+    slices.retain(|slice| Some(&*slice.metadata.name) != name);
+    clusters_of(&slices).len()
 }
 
 /// The first state that shows what the run wrote.
@@ -223,10 +223,10 @@ fn clusters_without_slice(step: &PlacementStep, written: &SliceState) -> usize {
 /// # Errors
 /// The reason why there is none.
 fn own_write<'h, 's>(step: &'h PlacementStep<'s, '_>) -> Result<&'h SliceState<'s>, Reason> {
-    let action = describe(step.taken);
+    let action = describe(step.entry);
     let unseen = || Reason::from(format!("the watch did not show what {action} wrote"));
-    let slice = step.taken.slice.as_ref().ok_or_else(unseen)?;
-    let is_deletion = step.taken.action == DriverAction::DeleteSlice;
+    let slice = step.entry.slice.as_ref().ok_or_else(unseen)?;
+    let is_deletion = step.entry.action == DriverAction::DeleteSlice;
     if is_deletion {
         let mut histories = step.histories.iter();
         let history = histories.find(|history| *history.last().metadata.uid == *slice.uid);
@@ -248,21 +248,21 @@ fn own_write<'h, 's>(step: &'h PlacementStep<'s, '_>) -> Result<&'h SliceState<'
             slices.any(|present| *present.metadata.name == *slice.name && present.clusters().is_empty())
         }
     };
-    let from = step.taken.from.as_microsecond();
+    let from = step.entry.from.as_microsecond();
     let mut states = step.states_until_next(from).filter(|state| state.seen_at >= from);
     states.find(is_written).ok_or_else(unseen)
 }
 
 /// `placement-lifecycle/restart-keeps`: each slice of the run's placement keeps its uid and its list of clusters, in
 /// order, while the scheduler restarts.
-pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn restart_keeps(entry: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched::<PlacementDecision> {
         changed: |before, after| (before.decisions != after.decisions).then_some("decisions"),
         message_changed: "a slice was rewritten when the scheduler restarted",
         message_deleted: "a slice was deleted when the scheduler restarted",
     };
     let steps = || hub.evidence.driver_steps();
-    let is_before = |step: &&DriverStep| step.scenario == Scenario::Restart && step.from < taken.from;
+    let is_before = |step: &&DriverStep| step.scenario == Scenario::Restart && step.from < entry.from;
     let before = steps().filter(is_before);
     let Some(placement) = before.filter_map(|step| step.placement.as_ref()).next_back() else {
         return Answer::NotApplicable;
@@ -273,15 +273,15 @@ pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
         step.action == DriverAction::Unplace && request.is_some_and(|request| request.name == placement.name)
     };
     let unplaced = steps().find(is_unplaced);
-    let names = slices_before(hub, taken, placement);
+    let names = slices_before(hub, entry, placement);
     let guarded = names.into_values().map(|histories| Guarded {
         histories,
-        from: taken.from.as_microsecond(),
+        from: entry.from.as_microsecond(),
         is_created_by_run: false,
         until: unplaced.map_or(Micros::MAX, |step| step.from.as_microsecond()),
     });
-    match untouched.judge(hub, taken, guarded) {
-        Answer::NotApplicable => Answer::unknown(format!("there was no slice before {}", describe(taken))),
+    match untouched.judge(hub, entry, guarded) {
+        Answer::NotApplicable => Answer::unknown(format!("there was no slice before {}", describe(entry))),
         answer => answer,
     }
 }
@@ -289,7 +289,7 @@ pub(crate) fn restart_keeps(taken: &DriverStep, hub: &Hub) -> Answer {
 /// The slices of a placement that existed before an action, by namespace and name.
 fn slices_before<'e>(
     hub: &Hub<'e>,
-    taken: &DriverStep,
+    entry: &DriverStep,
     placement: &'e PlacementRequest,
 ) -> BTreeMap<(&'e str, &'e str), Vec<&'e SliceHistory>> {
     let slices = placement.slices(&hub.evidence.slices, &hub.evidence.header.scope);
@@ -301,8 +301,8 @@ fn slices_before<'e>(
     }
     let existed = |history: &&SliceHistory| {
         let versions = history.versions.iter();
-        let before = versions.take_while(|version| version.received() < taken.from);
-        let is_deleted = history.deleted.is_some_and(|deleted| deleted < taken.from);
+        let before = versions.take_while(|version| version.received() < entry.from);
+        let is_deleted = history.deleted.is_some_and(|deleted| deleted < entry.from);
         let last = before.last().filter(|_| !is_deleted);
         last.is_some_and(|version| version.object.metadata.deletion_timestamp.is_none())
     };
@@ -312,7 +312,7 @@ fn slices_before<'e>(
 
 /// `placement-ownership/foreign-decisions-untouched`: the scheduler neither changes nor deletes the run's slice of
 /// another scheduler.
-pub(crate) fn foreign_decisions_untouched(taken: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn foreign_decisions_untouched(entry: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched {
         changed: |before: &PlacementDecision, after: &PlacementDecision| {
             let (was, is) = (&before.metadata, &after.metadata);
@@ -330,5 +330,5 @@ pub(crate) fn foreign_decisions_untouched(taken: &DriverStep, hub: &Hub) -> Answ
         message_changed: "a slice of another scheduler was changed",
         message_deleted: "a slice of another scheduler was deleted",
     };
-    untouched.judge_created(hub, taken, taken.slice.as_ref())
+    untouched.judge_created(hub, entry, entry.slice.as_ref())
 }

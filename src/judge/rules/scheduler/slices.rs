@@ -65,9 +65,9 @@ pub(crate) fn scheduler_stable(change: &Change<'_, '_, PlacementDecision>, _: &H
     };
     let (old, new) = (before.scheduler(), after.scheduler());
     // A name that is set later is no change.
-    let shown = if new.is_empty() { ABSENT } else { new };
+    let observed = if new.is_empty() { ABSENT } else { new };
     Answer::broken_if(!old.is_empty() && old != new, || {
-        Finding::at_field("schedulerName", shown).expected(old)
+        Finding::at_field("schedulerName", observed).expected(old)
     })
 }
 
@@ -233,8 +233,8 @@ pub(crate) fn one_writer(writes: &SliceWrites, hub: &Hub) -> Answer {
 /// The answer about a slice that another program created: the scheduler does not write it. Under the scheduler's own name, the
 /// program may be the scheduler's former account.
 fn of_another_scheduler(writes: &SliceWrites, creator: &Attribution<'_>, hub: &Hub) -> Answer {
-    let own = writes.authored().own.into_iter();
-    let published: Vec<&SliceWrite> = own.filter(|write| changes_published(write)).collect();
+    let own_writes = writes.authored().own.into_iter();
+    let published: Vec<&SliceWrite> = own_writes.filter(|write| changes_published(write)).collect();
     let message = "the scheduler writes a slice of another client";
     let Some(finding) = written_by(writes, &published, &creator.names, message) else {
         return Answer::NotApplicable;

@@ -2,7 +2,7 @@
 //! a kind of evidence.
 
 use evidence::{
-    Asked, Evidence, Gap, History, Kind, Later, Log, Origin, Version,
+    Evidence, Gap, History, Kind, Later, Log, Origin, Requested, Version,
     api::{Metadata, Writer},
 };
 use jiff::{SignedDuration, Timestamp};
@@ -23,7 +23,7 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
         cut_log(log, began, Timestamp::MAX, |request| request.at);
     }
     for member in &mut late.members {
-        member.looks.retain(|look| look.from >= began);
+        member.samples.retain(|look| look.from >= began);
     }
     if let Some(testbed) = &mut late.testbed {
         testbed.scenarios.retain(|scene| scene.from >= began);
@@ -94,7 +94,7 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
         cut_log(log, Timestamp::MIN, now, |request| request.at);
     }
     for member in &mut then.members {
-        member.looks.retain(|look| look.until <= now);
+        member.samples.retain(|look| look.until <= now);
     }
     if let Some(testbed) = &mut then.testbed {
         testbed.scenarios.retain(|scene| scene.from <= now);
@@ -279,10 +279,12 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
         Kind::Inventory | Kind::PlacementDecisions | Kind::Driver => unreachable!("not left out"),
     }
     if was_asked {
-        less.header.asked.insert(kind, Asked::Yes);
+        less.header.requested.insert(kind, Requested::Yes);
         less.gaps.push(Gap::of(kind, "the hub forbids it"));
     } else {
-        less.header.asked.insert(kind, Asked::No("not asked for".into()));
+        less.header
+            .requested
+            .insert(kind, Requested::No("not asked for".into()));
         less.gaps.retain(|gap| gap.kind != kind);
     }
     less

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evidence::{
-    Asked, Evidence, Gap, History, Kind, Origin, ProfileHistory, Version, Window,
+    Evidence, Gap, History, Kind, Origin, ProfileHistory, Requested, Version, Window,
     api::{ClusterProfile, Writer},
 };
 use jiff::Timestamp;
@@ -356,7 +356,7 @@ pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
         from: timestamp(BEGINS),
         until: timestamp(end),
     });
-    evidence.header.asked.insert(Kind::Timeline, Asked::Yes);
+    evidence.header.requested.insert(Kind::Timeline, Requested::Yes);
     evidence.gaps = watched
         .gaps
         .iter()

@@ -210,11 +210,11 @@ async fn engine() -> Result<Docker, K3sError> {
 fn engine_place() -> String {
     match env::var("DOCKER_HOST") {
         Ok(host) => {
-            let shown = match (host.split_once("://"), host.rsplit_once('@')) {
+            let address_text = match (host.split_once("://"), host.rsplit_once('@')) {
                 (Some((scheme, _)), Some((_, address))) => format!("{scheme}://{address}"),
                 _ => host,
             };
-            format!("{shown} (from DOCKER_HOST)")
+            format!("{address_text} (from DOCKER_HOST)")
         }
         Err(_) => "Docker's usual socket".to_owned(),
     }

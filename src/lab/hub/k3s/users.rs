@@ -53,8 +53,8 @@ impl Users {
     /// When there is no such user: the names are fixed, so this is a bug in the caller.
     fn acting_as(&self, user: &str) -> Kubeconfig {
         let mut kubeconfig = self.0.clone();
-        for named in &mut kubeconfig.auth_infos {
-            if let Some(credentials) = &mut named.auth_info {
+        for entry in &mut kubeconfig.auth_infos {
+            if let Some(credentials) = &mut entry.auth_info {
                 act_as(credentials, user);
             }
         }
@@ -63,17 +63,17 @@ impl Users {
 
     /// The client configuration of `user`.
     pub fn config(&self, user: &str) -> Result<Config, K3sError> {
-        let (config, _) = self.way(user)?;
+        let (config, _) = self.access(user)?;
         Ok(config)
     }
 
-    /// The same for other programs.
+    /// The kubeconfig of `user` for other programs.
     pub fn handout(&self, user: &str) -> Result<HubAccess, K3sError> {
-        let (config, kubeconfig) = self.way(user)?;
+        let (config, kubeconfig) = self.access(user)?;
         Ok(HubAccess::of_context(&kubeconfig, CONTEXT, &config))
     }
 
-    fn way(&self, user: &str) -> Result<(Config, Kubeconfig), K3sError> {
+    fn access(&self, user: &str) -> Result<(Config, Kubeconfig), K3sError> {
         let kubeconfig = self.acting_as(user);
         let config = config(&kubeconfig, "its kubeconfig", Some(CONTEXT));
         let (config, _) = config.map_err(|error| K3sError::Kubeconfig(error.to_string()))?;

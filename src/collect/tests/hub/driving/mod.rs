@@ -100,7 +100,7 @@ impl Seen {
 
     #[track_caller]
     fn assert_lacking(&self, action: DriverAction, reason: &str) {
-        let known = &self.driver().lacking[&action];
+        let known = &self.driver().unavailable_actions[&action];
         assert!(known.contains(reason), "{known}");
     }
 
@@ -156,5 +156,5 @@ fn reason(step: &DriverStep) -> &str {
 
 /// How long it took until the answer to a step was seen, in seconds.
 fn took(step: &DriverStep) -> i64 {
-    step.looked_until.duration_since(step.until).as_secs()
+    step.observed_until.duration_since(step.until).as_secs()
 }

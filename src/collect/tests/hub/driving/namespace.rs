@@ -46,7 +46,7 @@ async fn the_own_namespace_is_deleted_created_again_and_deleted() {
     assert_eq!(reason(gone), "", "{gone:?}");
     let back = seen.step(Scenario::NamespaceGone, DriverAction::CreateNamespace);
     assert_eq!(reason(back), "", "{back:?}");
-    assert!(back.reacted.is_some(), "{back:?}");
+    assert!(back.reacted_at.is_some(), "{back:?}");
     let uid = |profile: &Option<evidence::ObjectRef>| profile.as_ref().map(|profile| profile.uid.clone());
     assert_eq!(uid(&back.profile), uid(&gone.profile));
     assert!(uid(&back.profile_after).is_some() && uid(&back.profile_after) != uid(&back.profile));

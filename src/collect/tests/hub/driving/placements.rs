@@ -95,7 +95,11 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     let scheduler = Scheduler::on_members(&world).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let driver = seen.driver();
-    assert!(driver.lacking.is_empty(), "{:?}", driver.lacking);
+    assert!(
+        driver.unavailable_actions.is_empty(),
+        "{:?}",
+        driver.unavailable_actions
+    );
     seen.assert_done();
     let waiting = [Restart, PutForeignSlice, Join];
     for step in &driver.steps {
@@ -119,9 +123,9 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     // The run wrote to one decision and to a slice of its own, and to no profile.
     let deleted = driver.steps_of(DriverAction::DeleteSlice).next().expect("a step");
     let tampered = deleted.slice.as_ref().expect("a slice");
-    let touched = driver.touched_slices.iter().map(|key| key.name.as_str());
+    let touched = driver.written_slices.iter().map(|key| key.name.as_str());
     assert!(touched.eq(["conformance-t-foreign", tampered.name.as_str()]));
-    assert!(driver.touched.is_empty());
+    assert!(driver.written_profiles.is_empty());
     assert_eq!(scheduler.of_the_run("placementdecisions").await, [""; 0]);
     assert_eq!(scheduler.of_the_run("clusterprofiles").await, [""; 0]);
     assert_eq!(seen.warnings, [""; 0]);
@@ -202,8 +206,13 @@ async fn a_missing_right_on_slices_is_the_reason() {
     let may_not_delete = "the runner may not delete placementdecisions: grant delete on placementdecisions";
     seen.assert_lacking(DriverAction::DeleteSlice, may_not_delete);
     seen.assert_lacking(DriverAction::PutForeignSlice, "may not create placementdecisions");
-    assert!(!seen.driver().lacking.contains_key(&DriverAction::EmptySlice));
-    assert_eq!(seen.driver().touched_slices.len(), 1);
+    assert!(
+        !seen
+            .driver()
+            .unavailable_actions
+            .contains_key(&DriverAction::EmptySlice)
+    );
+    assert_eq!(seen.driver().written_slices.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -216,6 +225,11 @@ async fn placement_hooks_are_unused_if_only_profiles_are_judged() {
     let calls = scheduler.manager.calls.lock().expect("no panic").clone();
     assert!(!calls.iter().any(|call| call.contains("place")), "{calls:?}");
     let driver = seen.driver();
-    assert!(driver.able.iter().all(|action| !action.is_on_placements()));
-    assert_eq!(driver.touched_slices.len(), 0);
+    assert!(
+        driver
+            .available_actions
+            .iter()
+            .all(|action| !action.is_on_placements())
+    );
+    assert_eq!(driver.written_slices.len(), 0);
 }

@@ -22,7 +22,7 @@ async fn drive_manager(mutations: bool) {
     let mut plan = driving(&manager);
     driver_of(&mut plan).mutations = mutations;
     let seen = run(&bound.world, &manager, &plan).await;
-    let mut lacking = seen.driver().lacking.keys();
+    let mut lacking = seen.driver().unavailable_actions.keys();
     let namespaces = [DriverAction::DeleteNamespace, DriverAction::CreateNamespace];
     assert_eq!(lacking.all(|action| namespaces.contains(action)), mutations);
     assert_eq!(seen.warnings, [""; 0]);
@@ -50,6 +50,10 @@ async fn a_driver_of_placements_uses_exactly_its_role() {
     };
     let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
     let seen = run_scheduler(&bound.world, &scheduler, &plan, future::pending()).await;
-    assert!(seen.driver().lacking.is_empty(), "{:?}", seen.driver().lacking);
+    assert!(
+        seen.driver().unavailable_actions.is_empty(),
+        "{:?}",
+        seen.driver().unavailable_actions
+    );
     bound.compare();
 }

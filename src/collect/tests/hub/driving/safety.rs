@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use collect::driver::{Head, Journal};
-use evidence::{Asked, ObjectKey, ObjectRef, runs::LABEL_RUN};
+use evidence::{ObjectKey, ObjectRef, Requested, runs::LABEL_RUN};
 use tempfile::TempDir;
 
 use super::*;
@@ -55,7 +55,7 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
 
     let stored = stored(&world);
     let written: BTreeSet<&str> = stored.iter().map(|(_, name)| name.as_str()).collect();
-    let touched = &seen.driver().touched;
+    let touched = &seen.driver().written_profiles;
     let named: BTreeSet<&str> = touched.iter().map(|key| key.name.as_str()).collect();
     assert_eq!(written, named);
     // Four that were tampered with, and the foreign one.
@@ -85,7 +85,7 @@ async fn without_the_flag_nothing_is_written() {
     driver_of(&mut plan).mutations = false;
     let seen = run(&world, &manager, &plan).await;
     assert_eq!(stored(&world), []);
-    assert!(seen.driver().touched.is_empty());
+    assert!(seen.driver().written_profiles.is_empty());
     seen.assert_lacking(DriverAction::TamperStatus, "the run may not write to the hub");
     assert!(seen.steps(Scenario::Outage, DriverAction::Heal).len() == 1);
 }
@@ -134,7 +134,7 @@ async fn a_run_that_is_stopped_undoes_what_it_did() {
         assert_eq!(manager.joined(), [].into(), "stopped after {seconds} s");
         assert_eq!(everything(&world).await, before, "stopped after {seconds} s");
         assert!(!journal.remains(plan));
-        assert_eq!(*seen.evidence.asked(Kind::Driver), Asked::Yes);
+        assert_eq!(*seen.evidence.requested(Kind::Driver), Requested::Yes);
         let gap = only_gap(&seen.evidence, Kind::Driver);
         assert!(gap.reason.contains("stopped before"), "{gap:?}");
         assert_eq!(seen.warnings, [""; 0], "stopped after {seconds} s");
@@ -230,8 +230,13 @@ async fn a_missing_right_on_profiles_is_the_reason() {
     seen.assert_lacking(DriverAction::PutForeignProfile, "may not create clusterprofiles");
     seen.assert_lacking(DriverAction::TamperStatus, "may not patch clusterprofiles/status");
     // The rest is done.
-    assert!(!seen.driver().lacking.contains_key(&DriverAction::RemoveLabel));
-    assert_eq!(seen.driver().touched.len(), 2);
+    assert!(
+        !seen
+            .driver()
+            .unavailable_actions
+            .contains_key(&DriverAction::RemoveLabel)
+    );
+    assert_eq!(seen.driver().written_profiles.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]
@@ -247,6 +252,6 @@ async fn a_snapshot_leaves_out_what_the_run_has_written_to() {
     let until = |evidence: &Evidence| evidence.header.window.map(|window| window.until);
     let is_on_the_way = |copy: &&Evidence| until(copy) < until(&evidence);
     let last = copies.iter().rfind(is_on_the_way).expect("a copy on the way");
-    let touched = &evidence.driver.as_ref().expect("a driver").touched;
+    let touched = &evidence.driver.as_ref().expect("a driver").written_profiles;
     assert!(!touched.is_empty() && touched.is_subset(&last.header.other_runs));
 }

@@ -16,7 +16,11 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
     assert!(seen.evidence.gaps.is_empty(), "{:?}", seen.evidence.gaps);
     let driver = seen.driver();
     let namespaces = [DriverAction::DeleteNamespace, DriverAction::CreateNamespace];
-    assert!(driver.lacking.keys().eq(&namespaces), "{:?}", driver.lacking);
+    assert!(
+        driver.unavailable_actions.keys().eq(&namespaces),
+        "{:?}",
+        driver.unavailable_actions
+    );
     seen.assert_done();
     for step in &driver.steps {
         let is_foreign = step.scenario == Scenario::ForeignProfile;
@@ -67,13 +71,13 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
     let is_other =
         |step: &&DriverStep| !matches!(step.scenario, Scenario::Restart | Scenario::ForeignProfile);
     let mut others = driver.steps.iter().filter(is_other);
-    assert!(others.all(|step| step.looked_until <= restart.from));
+    assert!(others.all(|step| step.observed_until <= restart.from));
     let window = seen.evidence.header.window.expect("a window");
     // The manager stays cut off for twice its time to react.
     assert!(window.seconds() < 4 * 120 + 90, "{window:?}");
     // The foreign profile was there all the time, and saw the restart too.
     let foreign = seen.step(Scenario::ForeignProfile, DriverAction::RecreateForeignProfile);
-    assert!(foreign.looked_until >= restart.looked_until);
+    assert!(foreign.observed_until >= restart.observed_until);
     // Only so many hooks of the fleet were at work at once, beside one of each other scenario.
     let most = manager.most_at_work.load(std::sync::atomic::Ordering::Relaxed);
     assert!(most <= 2 + 9, "{most}");
@@ -141,7 +145,7 @@ async fn an_unrecognized_profile_is_inconclusive_unless_the_hook_prints_it() {
     let hint = "none shows that it is the member's: let the hook `join` print";
     assert!(reason(join).contains(hint), "{join:?}");
     // Nothing is written to profiles that may be anybody's.
-    let mut touched = seen.driver().touched.iter();
+    let mut touched = seen.driver().written_profiles.iter();
     assert!(touched.all(|key| key.name.ends_with("-foreign")));
 
     habits.names_profile = true;
@@ -250,7 +254,7 @@ async fn an_impossible_action_has_a_reason() {
     driver_of(&mut plan).mutations = false;
     let seen = run(&world, &manager, &plan).await;
     let driver = seen.driver();
-    assert_eq!(driver.able, [DriverAction::Restart].into());
+    assert_eq!(driver.available_actions, [DriverAction::Restart].into());
     seen.assert_lacking(DriverAction::Break, "there is no hook `join`");
     seen.assert_lacking(
         DriverAction::PutForeignProfile,

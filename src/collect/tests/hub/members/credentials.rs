@@ -59,7 +59,7 @@ fn from_secrets(seconds: u64, members: impl IntoIterator<Item = (&'static str, F
 }
 
 fn login<'a>(evidence: &'a Evidence, secret: &str) -> &'a LoginOutcome {
-    let named = |login: &&Login| format!("{:?}", login.with).contains(&format!("name: {secret:?}"));
+    let named = |login: &&Login| format!("{:?}", login.credential).contains(&format!("name: {secret:?}"));
     &evidence.logins.iter().find(named).expect("it was tried").outcome
 }
 
@@ -110,8 +110,8 @@ async fn each_secret_is_tried_and_the_first_that_opens_is_the_way() {
     }
     assert_eq!(evidence.members.len(), 4, "there is no profile `d`");
 
-    assert_eq!(member(&evidence, "a").way, "Secret default/a1");
-    assert_eq!(member(&evidence, "a").looks.len(), 2);
+    assert_eq!(member(&evidence, "a").access, "Secret default/a1");
+    assert_eq!(member(&evidence, "a").samples.len(), 2);
     let closed = evidence.gaps(Kind::Members);
     let closed = closed.filter_map(|gap| Some(gap.object.as_ref()?.name.as_str()));
     assert!(closed.eq(["b", "c"]), "{:?}", evidence.gaps);
@@ -159,13 +159,13 @@ async fn a_way_that_was_given_goes_before_a_secret() {
     let config = kubeconfig("https://a:6443", json!({"token": "CANARY-token"}));
     world.secret("s", "a", &config).await;
     let mut plan = from_secrets(0, [("a", Fake::accepting())]);
-    plan.members.ways = vec![way("a", Fake::well().client())];
+    plan.members.access = vec![way("a", Fake::well().client())];
     // The others live nowhere.
-    plan.members.only_ways = true;
+    plan.members.only_access = true;
     world.secret("other", "b", &config).await;
     let evidence = world.collect(&plan, async {}).await;
     assert_eq!((evidence.members.len(), evidence.logins.len()), (1, 1));
-    assert_eq!(member(&evidence, "a").way, "test a");
+    assert_eq!(member(&evidence, "a").access, "test a");
     assert!(matches!(login(&evidence, "s"), LoginOutcome::Accepted { .. }));
 }
 
@@ -178,7 +178,7 @@ async fn secrets_that_may_not_be_read_leave_a_gap_unless_there_are_other_ways() 
     let evidence = world.collect(&plan, async {}).await;
     let gap = only_gap(&evidence, Kind::Members);
     assert!(gap.reason.contains("grant list on secrets"), "{gap:?}");
-    plan.members.ways = vec![way("a", Fake::well().client())];
+    plan.members.access = vec![way("a", Fake::well().client())];
     let evidence = world.collect(&plan, async {}).await;
     assert!(gaps(&evidence, Kind::Members).is_empty());
 }

@@ -25,10 +25,10 @@ async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
     let members = "default/a: {kubeconfig: good.kubeconfig}\n\
                    default/b: {kubeconfig: strange.kubeconfig, context: a}\n";
     write(folder.path(), "members.yaml", members);
-    let (ways, files) = read_members(&folder.path().join("members.yaml")).expect("ways");
-    assert_eq!((ways.len(), files.len()), (2, 2));
-    let evidence = world.ask(0, ways).await;
-    let look = &member(&evidence, "a").looks[0];
+    let (accesses, files) = read_members(&folder.path().join("members.yaml")).expect("ways");
+    assert_eq!((accesses.len(), files.len()), (2, 2));
+    let evidence = world.ask(0, accesses).await;
+    let look = &member(&evidence, "a").samples[0];
     assert!(look.missing.is_empty(), "{:?}", look.missing);
     assert_eq!(look.nodes, Some(7));
     let gap = gaps(&evidence, Kind::Members)[0];

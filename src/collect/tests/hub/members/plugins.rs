@@ -87,7 +87,7 @@ fn plugged(
 /// What came of the plugins, by profile.
 fn outcomes(evidence: &Evidence) -> BTreeMap<&str, &LoginOutcome> {
     let logins = evidence.logins.iter().map(|login| {
-        assert_eq!(login.with, LoginWith::Plugin("p".to_owned()));
+        assert_eq!(login.credential, LoginCredential::Plugin("p".to_owned()));
         (&*login.profile.name, &login.outcome)
     });
     logins.collect()
@@ -101,7 +101,7 @@ async fn a_credential_that_works_is_the_way_and_is_renewed_when_it_expires() {
     let fake = Fake::accepting();
     let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake.clone())]);
     let evidence = world.collect(&plan, async {}).await;
-    assert_eq!(*evidence.asked(Kind::Plugins), Asked::Yes);
+    assert_eq!(*evidence.requested(Kind::Plugins), Requested::Yes);
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
     let accepted = LoginOutcome::Accepted {
         user: "u".to_owned(),
@@ -109,8 +109,8 @@ async fn a_credential_that_works_is_the_way_and_is_renewed_when_it_expires() {
     };
     assert_eq!(outcomes(&evidence), BTreeMap::from([("a", &accepted)]));
     let member = member(&evidence, "a");
-    assert_eq!(member.way, "the plugin of access provider p");
-    assert_eq!(member.looks.len(), 4);
+    assert_eq!(member.access, "the plugin of access provider p");
+    assert_eq!(member.samples.len(), 4);
     assert_eq!(issuer.runs(), [0, 60], "it is run when the last one has expired");
     let mut bearers: Vec<String> = fake.seen().into_iter().map(|(.., bearer)| bearer).collect();
     bearers.dedup();
@@ -132,7 +132,7 @@ async fn a_credential_that_is_refused_later_is_renewed() {
     let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake)]);
     let evidence = world.collect(&plan, async {}).await;
     assert_eq!(issuer.runs(), [0, 60]);
-    let looks = &member(&evidence, "a").looks;
+    let looks = &member(&evidence, "a").samples;
     let healthy: Vec<bool> = looks.iter().map(|look| look.version.is_some()).collect();
     assert_eq!(healthy, [true, false, true, true]);
 }

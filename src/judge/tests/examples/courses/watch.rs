@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{
-    Asked, Evidence, FORMAT, History, Kind, Origin, ProfileHistory, Request, Requests, Version, Window,
+    Evidence, FORMAT, History, Kind, Origin, ProfileHistory, Request, Requested, Requests, Version, Window,
     api::ClusterProfile,
 };
 use proptest::{collection::vec, prelude::*, sample::select};
@@ -181,7 +181,7 @@ impl Watch {
         if self.has_last_list {
             seen.catch_up(until);
         }
-        let requested = ["inventory", "namespaces", "timeline", "writers"].map(|kind| (kind, Asked::Yes));
+        let requested = ["inventory", "namespaces", "timeline", "writers"].map(|kind| (kind, Requested::Yes));
         let gaps = gaps.iter().map(|(from, until)| {
             let (from, until) = (timestamp(*from), timestamp(*until));
             json!({"kind": "timeline", "from": from, "until": until, "reason": "the watch was interrupted"})
@@ -204,7 +204,7 @@ impl Watch {
         let mut evidence: Evidence = serde_json::from_value(json).expect("evidence");
         evidence.profiles = seen.histories.into_iter().map(|(_, history)| history).collect();
         if self.has_log {
-            evidence.header.asked.insert(Kind::Requests, Asked::Yes);
+            evidence.header.requested.insert(Kind::Requests, Requested::Yes);
             evidence.requests = Some(self.log(&events, from, until));
         }
         evidence

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use evidence::{
-    Asked, Evidence, Kind, Requests, Window,
+    Evidence, Kind, Requested, Requests, Window,
     api::{Edition, ObjectKind},
 };
 use judge::{Decision, Selection, Verdict, judge, rules};
@@ -97,7 +97,7 @@ fn empty_watch(edition: Edition) -> Evidence {
     header.clock_skew_ms = Some(0);
     let facts = rules::all().iter().map(|rule| &rule.facts);
     let kinds = facts.flat_map(|facts| [&facts.needs, &facts.needs_one_of, &facts.helped_by]);
-    header.asked = kinds.flatten().map(|kind| (*kind, Asked::Yes)).collect();
+    header.requested = kinds.flatten().map(|kind| (*kind, Requested::Yes)).collect();
     let log = Requests {
         covers: window,
         events: Vec::new(),

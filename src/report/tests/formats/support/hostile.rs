@@ -4,8 +4,8 @@ use std::fs;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use evidence::{
-    Asked, Digester, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login,
-    LoginOutcome, LoginWith, ObjectRef, PlacementRequest, Scenario, StepOutcome, Unreadable, read_input,
+    Digester, Driver, DriverAction, DriverStep, Evidence, Gap, Implementation, Kind, Login, LoginCredential,
+    LoginOutcome, ObjectRef, PlacementRequest, Requested, Scenario, StepOutcome, Unreadable, read_input,
 };
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -165,7 +165,9 @@ pub fn evidence(texts: &[String]) -> Evidence {
         contact: texts.to_vec(),
     });
     header.claim.consumers = texts.to_vec();
-    header.asked.insert(Kind::Requests, Asked::No(all.clone().into()));
+    header
+        .requested
+        .insert(Kind::Requests, Requested::No(all.clone().into()));
     let driver = evidence.driver.insert(Driver::default());
     for text in texts {
         let object = ObjectRef {
@@ -192,13 +194,15 @@ pub fn evidence(texts: &[String]) -> Evidence {
         evidence.logins.push(Login {
             at: Timestamp::UNIX_EPOCH,
             profile: object.clone(),
-            with: LoginWith::Plugin(text.clone()),
+            credential: LoginCredential::Plugin(text.clone()),
             outcome: LoginOutcome::Refused {
                 code: 401,
                 message: text.clone(),
             },
         });
-        driver.lacking.insert(DriverAction::Join, text.clone().into());
+        driver
+            .unavailable_actions
+            .insert(DriverAction::Join, text.clone().into());
         driver.steps.push(DriverStep {
             member: text.clone(),
             profile: Some(object.clone()),

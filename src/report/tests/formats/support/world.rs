@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evidence::{Asked, Digester, Evidence, Gap, Kind, ObjectRef, read_input};
+use evidence::{Digester, Evidence, Gap, Kind, ObjectRef, Requested, read_input};
 use jiff::{Timestamp, civil::Date};
 use judge::{
     Judgement, RuleVerdict, Selection, Verdict, WaiverOutcome, Waivers, judge,
@@ -42,7 +42,7 @@ impl World {
         let mut evidence = read_input(&path, &digester).expect("a dump").evidence;
         evidence.header.hub.source = "context hub".to_owned();
         evidence.header.cut_short = Some("stopped by a signal".to_owned());
-        evidence.header.asked.insert(Kind::Namespaces, Asked::Yes);
+        evidence.header.requested.insert(Kind::Namespaces, Requested::Yes);
         let gap = Gap::of(Kind::Namespaces, "namespaces may not be listed");
         evidence.gaps.push(gap);
         let mut world = Self::of(evidence);
