@@ -182,7 +182,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// The first form in the Accept header that the server supports.
-    pub(crate) fn wanted(accept: &str, query: &Query) -> Outcome<Self> {
+    pub(crate) fn requested(accept: &str, query: &Query) -> Outcome<Self> {
         let include = query.get("includeObject").to_owned();
         let mut wishes = conversions(accept);
         let conversion = wishes.find(|(kind, group, version)| match *kind {

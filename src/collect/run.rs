@@ -214,8 +214,8 @@ impl Run<'_> {
         Watches::new(record, watches)
     }
 
-    fn set_requested(&mut self, kind: Kind, asked: Requested) {
-        self.evidence.header.requested.insert(kind, asked);
+    fn set_requested(&mut self, kind: Kind, state: Requested) {
+        self.evidence.header.requested.insert(kind, state);
     }
 
     fn gap(&mut self, kind: Kind, reason: impl Into<Reason>) {

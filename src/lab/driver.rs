@@ -114,7 +114,7 @@ impl Hooks for ReferenceHooks {
                     return Called::failed(format!("the reference {role} has ended, or was not started"));
                 }
             }
-            Called::done()
+            Called::success()
         }
         .boxed()
     }

@@ -119,15 +119,15 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) 
         let (value, of) = write.view(value, version)?;
         Some(with_named(&fields_of(&value, of), of))
     };
-    let gone = |left: &Value, version: &str| {
-        let mut gone = fields_in(merged, version)?;
-        gone.subtract(&fields_in(left, version)?);
-        Some(gone)
+    let difference = |rest: &Value, version: &str| {
+        let mut fields = fields_in(merged, version)?;
+        fields.subtract(&fields_in(rest, version)?);
+        Some(fields)
     };
     let first = last.api_version.as_str();
     let (whole, of) = write.view(merged, first)?;
     let owned_before = with_named(&last.fields, of);
-    let mut left = remove(&whole, &owned_before, of);
+    let mut rest = remove(&whole, &owned_before, of);
     let mut versions: BTreeMap<&str, FieldSet> = BTreeMap::new();
     for entry in entries {
         let owned = versions.entry(&entry.api_version).or_default();
@@ -136,18 +136,18 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) 
     // Fields with owners come back, in the version in which they are owned.
     let owned_first = versions.remove_entry(first);
     for (version, owned) in owned_first.into_iter().chain(versions) {
-        let Some(mut gone) = gone(&left, version) else {
+        let Some(mut fields) = difference(&rest, version) else {
             continue;
         };
         let (merged, of) = write.view(merged, version)?;
-        gone.subtract(&with_named(&owned, of));
-        left = remove(&merged, &gone, of);
+        fields.subtract(&with_named(&owned, of));
+        rest = remove(&merged, &fields, of);
     }
     // Fields that the applier never owned come back, too.
-    let gone = gone(&left, first)?.intersection(&owned_before);
-    let left = remove(&whole, &gone, of);
-    let (left, _) = write.view(&left, &write.route.api_version())?;
-    Some(left.into_owned())
+    let fields = difference(&rest, first)?.intersection(&owned_before);
+    let rest = remove(&whole, &fields, of);
+    let (rest, _) = write.view(&rest, &write.route.api_version())?;
+    Some(rest.into_owned())
 }
 
 /// Fails if the apply changes fields of other owners.

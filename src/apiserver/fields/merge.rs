@@ -68,7 +68,7 @@ impl<'a> Type<'a> {
         }
     }
 
-    fn known(schema: &'a Schema, is_lenient: bool) -> Self {
+    fn of_schema(schema: &'a Schema, is_lenient: bool) -> Self {
         Self {
             schema: Some(schema),
             is_object: false,
@@ -80,12 +80,12 @@ impl<'a> Type<'a> {
     fn meta(self, name: &str) -> Option<Type<'a>> {
         let is_meta = self.is_object && matches!(name, "apiVersion" | "kind" | "metadata");
         let schema = is_meta.then(|| OBJECT.field(name)).flatten()?;
-        Some(Type::known(schema, false))
+        Some(Type::of_schema(schema, false))
     }
 
     /// The type of the field `name`, or `None` if there is no such field.
     pub(crate) fn field(self, name: &str) -> Option<Type<'a>> {
-        let field_type = || Some(Type::known(self.schema?.field(name)?, self.is_lenient));
+        let field_type = || Some(Type::of_schema(self.schema?.field(name)?, self.is_lenient));
         let is_free = self.is_lenient
             || self.schema.is_none_or(|schema| {
                 let says_nothing = schema.properties.is_empty() && !self.is_object;
@@ -97,7 +97,7 @@ impl<'a> Type<'a> {
 
     pub(crate) fn item(self) -> Type<'a> {
         let items = self.schema.and_then(|schema| schema.items.as_deref());
-        items.map_or(Type::ANY, |items| Type::known(items, self.is_lenient))
+        items.map_or(Type::ANY, |items| Type::of_schema(items, self.is_lenient))
     }
 
     /// The type of the part that a step selects.

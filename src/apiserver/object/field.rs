@@ -82,12 +82,12 @@ pub(crate) trait Found {
         self.note(Problem::Duplicate, field, Some(shown(value)), "");
     }
 
-    fn not_supported(&mut self, field: impl Display, value: impl Serialize, known: &[impl AsRef<str>]) {
-        let known: Vec<String> = known.iter().map(|name| quoted(name.as_ref())).collect();
-        let why = if known.is_empty() {
+    fn not_supported(&mut self, field: impl Display, value: impl Serialize, allowed: &[impl AsRef<str>]) {
+        let names: Vec<String> = allowed.iter().map(|name| quoted(name.as_ref())).collect();
+        let why = if names.is_empty() {
             String::new()
         } else {
-            format!("supported values: {}", known.join(", "))
+            format!("supported values: {}", names.join(", "))
         };
         let value = Some(shown(&json!(value)));
         self.note(Problem::NotSupported, field, value, &why);

@@ -33,7 +33,7 @@ pub(crate) fn check_columns(columns: &[Value], path: &Path<'_>, errors: &mut Err
         } else if !COLUMN_TYPES.split(',').any(|name| name == kind) {
             errors.invalid(path.child("type"), kind, &why);
         }
-        if !format.is_empty() && !COLUMN_FORMATS.split(',').any(|known| known == format) {
+        if !format.is_empty() && !COLUMN_FORMATS.split(',').any(|name| name == format) {
             let why = format!("must be one of {COLUMN_FORMATS}");
             errors.invalid(path.child("format"), format, &why);
         }

@@ -198,7 +198,7 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
         }
         match program.execute(&scope) {
             Ok(Cel::Bool(true)) => continue,
-            Ok(_) => broken(rule, at, &rule.explanation(&scope), errors),
+            Ok(_) => report_violation(rule, at, &rule.explanation(&scope), errors),
             Err(failure) => failed(rule, at, &failure, errors),
         }
         if let Some(error) = errors.last_mut() {
@@ -226,7 +226,7 @@ fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Error
 }
 
 /// Adds the error of a rule that does not hold.
-fn broken(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
+fn report_violation(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
     let field = format!("{}{}", at.path, rule.field_path);
     let field = field.strip_prefix('.').unwrap_or(&field);
     // Messages do not repeat objects and lists.

@@ -137,7 +137,7 @@ impl Context<'_> {
             return self.give_token(target, &body.await?);
         }
         let route = Route::find(&self.state.storage(), target)?;
-        let form = Form::wanted(self.accept, &info.query)?;
+        let form = Form::requested(self.accept, &info.query)?;
         if route.resource.family == Family::Review {
             let is_routed =
                 target.name.is_empty() && route.resource.namespaced != target.namespace.is_empty();

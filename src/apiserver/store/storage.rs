@@ -290,10 +290,10 @@ impl Storage {
 
     /// The object as it is stored.
     pub(crate) fn get(&self, id: &ResourceId, key: &str) -> Option<Arc<Stored>> {
-        Some(self.kept(id, key)?.open())
+        Some(self.entry_of(id, key)?.open())
     }
 
-    pub(crate) fn kept(&self, id: &ResourceId, key: &str) -> Option<&Arc<Kept>> {
+    pub(crate) fn entry_of(&self, id: &ResourceId, key: &str) -> Option<&Arc<Kept>> {
         self.tables.get(id)?.objects.get(key)
     }
 

@@ -44,7 +44,7 @@ impl Context<'_> {
         }
         let mut storage = self.state.storage();
         let (id, key) = (resource.id(), route.key());
-        let entry = storage.kept(&id, &key).cloned();
+        let entry = storage.entry_of(&id, &key).cloned();
         let entry = entry.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
         let stored = entry.open();
         check_preconditions(route, stored.object(), &preconditions)?;
@@ -53,7 +53,7 @@ impl Context<'_> {
                 .map(|object| Arc::new(Kept::new(object, entry.revision, true)))
         } else {
             remove(&mut storage, &id, &key, time);
-            let remaining = storage.kept(&id, &key).cloned();
+            let remaining = storage.entry_of(&id, &key).cloned();
             finish_deletions(&mut storage, time);
             remaining
         };

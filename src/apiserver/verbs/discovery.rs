@@ -81,12 +81,12 @@ fn documents(storage: &Storage) -> Documents {
         let first = versions.keys().map(|(_, version)| *version).min();
         let (mut entries, mut version_paths) = (Vec::new(), Vec::new());
         for ((_, version), resources) in versions {
-            let listed = resources.concat();
+            let resource_list = resources.concat();
             let path = path_of(name, version);
             let group_version = path.splitn(3, '/').nth(2);
             entries.push(json!({"groupVersion": group_version, "version": version}));
             let mut list =
-                json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": listed});
+                json!({"kind": "APIResourceList", "groupVersion": group_version, "resources": resource_list});
             // The core group's list omits it.
             if !name.is_empty() {
                 list["apiVersion"] = "v1".into();

@@ -115,15 +115,15 @@ impl Context<'_> {
 
 /// The addressed object, in the request's version.
 pub(crate) fn current(storage: &Storage, route: &Route) -> Outcome<Arc<Stored>> {
-    let entry = storage.kept(&route.resource.id(), &route.key());
+    let entry = storage.entry_of(&route.resource.id(), &route.key());
     let entry = entry.ok_or_else(|| Failure::not_found(route.resource.qualified(), &route.target.name))?;
     Ok(in_version(entry, route))
 }
 
 /// An object in the requested version.
-pub(crate) fn in_version(kept: &Kept, route: &Route) -> Arc<Stored> {
+pub(crate) fn in_version(entry: &Kept, route: &Route) -> Arc<Stored> {
     let api_version = route.api_version();
-    kept.in_version(&api_version, |object| {
+    entry.in_version(&api_version, |object| {
         if route.resource.family == Family::Event {
             return event_in(&route.resource.group, object);
         }

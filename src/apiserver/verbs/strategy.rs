@@ -110,8 +110,8 @@ fn same_but_metadata(a: &Value, b: &Value) -> bool {
     let (Some(a), Some(b)) = (a.as_object(), b.as_object()) else {
         return a == b;
     };
-    let same = |(name, value): (&String, &Value)| name == "metadata" || b.get(name) == Some(value);
-    a.len() == b.len() && a.iter().all(same)
+    let is_same = |(name, value): (&String, &Value)| name == "metadata" || b.get(name) == Some(value);
+    a.len() == b.len() && a.iter().all(is_same)
 }
 
 /// Adds the errors of an object, except those of its metadata. `old` is the object it replaces. Built-in kinds are only

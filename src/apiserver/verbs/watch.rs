@@ -58,7 +58,7 @@ impl Context<'_> {
             selector,
             wake: table.wake.subscribe(),
             drops: self.state.drops.subscribe(),
-            seen: revision,
+            revision,
             ready: VecDeque::new(),
             bookmarks: query.flag("allowWatchBookmarks"),
             form: form.clone(),
@@ -66,7 +66,7 @@ impl Context<'_> {
             next_bookmark: Instant::now(),
             sent_revision: storage.revision.max(revision),
             deadline: Instant::now() + timeout,
-            left: faults.drop_after,
+            events: faults.drop_after,
             faults,
             held_until: None,
             audit,
@@ -85,7 +85,7 @@ impl Context<'_> {
             if watcher.bookmarks {
                 watcher.bookmark(storage.revision, true);
             }
-        } else if watcher.seen < table.compacted {
+        } else if watcher.revision < table.compacted {
             let message = format!("too old resource version: {requested} ({})", table.compacted);
             watcher.fail(&Failure::new(410, "Expired", message));
         }
@@ -105,11 +105,11 @@ struct Watcher {
     wake: Receiver<u64>,
     drops: Receiver<u64>,
     /// The revision of the newest known change.
-    seen: u64,
+    revision: u64,
     /// Events to be sent.
     ready: VecDeque<Bytes>,
     /// The number of events until it ends, if limited.
-    left: Option<usize>,
+    events: Option<usize>,
     bookmarks: bool,
     form: Form,
     /// No event was sent yet.
@@ -133,11 +133,11 @@ impl Drop for Watcher {
 impl Watcher {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.left == Some(0) {
+            if self.events == Some(0) {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                self.left = self.left.map(|left| left - 1);
+                self.events = self.events.map(|events| events - 1);
                 return Some(event);
             }
             if !self.is_held() && !self.catch_up() {
@@ -181,7 +181,7 @@ impl Watcher {
             let Some(table) = storage.table(&self.route.resource.id()) else {
                 return false;
             };
-            table.changes_after(self.seen)
+            table.changes_after(self.revision)
         };
         match changes {
             Some(changes) => changes.iter().for_each(|change| self.change(change)),
@@ -206,11 +206,11 @@ impl Watcher {
     fn quiet_revision(&self) -> Option<u64> {
         let storage = self.state.storage();
         let table = storage.table(&self.route.resource.id())?;
-        table.is_quiet_after(self.seen).then_some(storage.revision)
+        table.is_quiet_after(self.revision).then_some(storage.revision)
     }
 
     fn change(&mut self, change: &Change) {
-        self.seen = change.revision;
+        self.revision = change.revision;
         if !change.key.starts_with(&self.prefix) {
             return;
         }
@@ -253,7 +253,7 @@ impl Watcher {
     fn fail(&mut self, failure: &Failure) {
         self.push("ERROR", failure.to_value().to_string().as_bytes());
         let remaining = self.ready.len();
-        self.left = Some(self.left.map_or(remaining, |until| until.min(remaining)));
+        self.events = Some(self.events.map_or(remaining, |until| until.min(remaining)));
     }
 
     /// Takes in an event about an object.

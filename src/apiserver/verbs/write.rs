@@ -251,7 +251,7 @@ impl Context<'_> {
         }
         let (id, namespace) = (route.resource.id(), meta::text(object, "namespace"));
         let mut names = std::iter::repeat_with(|| format!("{stem}{}", self.state.name_suffix()));
-        let free = names.find(|name| storage.kept(&id, &key(namespace, name)).is_none());
+        let free = names.find(|name| storage.entry_of(&id, &key(namespace, name)).is_none());
         object["metadata"]["name"] = free.into();
     }
 }

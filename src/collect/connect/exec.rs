@@ -143,7 +143,7 @@ impl Token {
 
 /// Runs a plugin as clients of Kubernetes do. One that is late is killed.
 async fn run(exec: &ExecConfig, limit: Duration) -> Result<ExecCredential, ClientError> {
-    let command = shown(exec);
+    let command = program(exec);
     let is_interactive = exec.interactive_mode != Some(ExecInteractiveMode::Never);
     let stderr = if is_interactive { Sink::Ours } else { Sink::Nowhere };
     let plugin = order(exec, is_interactive)?;
@@ -191,7 +191,7 @@ pub(crate) async fn run_plugin(
 }
 
 fn unreadable(exec: &ExecConfig, why: &str) -> ClientError {
-    let command = shown(exec);
+    let command = program(exec);
     ClientError::Refused(format!(
         "the answer of the credential plugin `{command}` could not be read: it {why}"
     ))
@@ -225,7 +225,7 @@ pub(crate) fn exec_info(api_version: Option<&str>, is_interactive: bool, cluster
 }
 
 /// The program, for people: without arguments and environment, which may hold a password.
-fn shown(exec: &ExecConfig) -> String {
+fn program(exec: &ExecConfig) -> String {
     one_line(exec.command.as_deref().unwrap_or_default(), SHOWN)
 }
 

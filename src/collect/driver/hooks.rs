@@ -134,7 +134,7 @@ pub trait Offered: Send + Sync {
 
 impl Called {
     /// A success.
-    pub fn done() -> Self {
+    pub fn success() -> Self {
         Self::default()
     }
 

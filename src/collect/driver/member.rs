@@ -260,11 +260,11 @@ impl ScenarioMember {
         match (&self.fake, action) {
             (Some(fake), DriverAction::Break) => {
                 fake.break_down();
-                return Called::done();
+                return Called::success();
             }
             (Some(fake), DriverAction::Heal) => {
                 fake.heal();
-                return Called::done();
+                return Called::success();
             }
             _ => {}
         }
@@ -282,7 +282,7 @@ impl ScenarioMember {
     /// Upgrades the member. Returns the version that it should get.
     pub async fn upgrade(&self, session: &Session<'_>) -> (Called, String) {
         if let Some(fake) = &self.fake {
-            return (Called::done(), fake.upgrade());
+            return (Called::success(), fake.upgrade());
         }
         let version = session.plan.file.upgrade_to.clone().unwrap_or_default();
         let called = self.call(session, DriverAction::Upgrade, Some(version.clone()));

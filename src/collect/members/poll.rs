@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     MemberAccess, Members,
     credentials::{describe, id, list_ways, may_succeed_later, unknown_profile},
-    sample::{Asker, NOT_ACCEPTED, look, no_way},
+    sample::{Asker, NOT_ACCEPTED, no_way, take_sample},
 };
 use crate::{
     clock::Clock,
@@ -322,20 +322,20 @@ impl MemberPoll {
             Some(open) => Ok(open),
             None => access.open(&self.members.dial, self.clock).await,
         };
-        let mut look = match open {
+        let mut sample = match open {
             Err(outcome) => no_way(self.clock, &not_opened(access, outcome)),
             Ok(open) => {
-                let look = look(&open, self.clock).await;
+                let sample = take_sample(&open, self.clock).await;
                 // A plugin that does not report when its credential expires is asked for another one then.
-                let is_refused = look.missing.values().any(|reason| *reason == NOT_ACCEPTED);
+                let is_refused = sample.missing.values().any(|reason| *reason == NOT_ACCEPTED);
                 let is_renewable = matches!(access.credential(), Some(LoginCredential::Plugin(_)));
                 *asker = (!(is_refused && is_renewable)).then_some(open);
-                look
+                sample
             }
         };
         let mut member = record.lock();
-        look.share_with(&member.samples);
-        member.samples.push(look);
+        sample.share_with(&member.samples);
+        member.samples.push(sample);
     }
 
     async fn turn(&self) -> Option<SemaphorePermit<'_>> {
@@ -361,20 +361,20 @@ pub async fn reach_members(members: &Members, scope: &Scope, clock: Clock, limit
     let began = Instant::now();
     let accesses = members.access.iter();
     let accesses = accesses.filter(|access| scope.holds_namespace(&access.profile.namespace));
-    let looks = accesses.map(|access| async move {
+    let samples = accesses.map(|access| async move {
         let sampling = async {
             match access.open(&members.dial, clock).await {
-                Ok(asker) => look(&asker, clock).await,
+                Ok(asker) => take_sample(&asker, clock).await,
                 Err(outcome) => no_way(clock, &not_opened(access, outcome)),
             }
         };
-        let look = timeout(limit.saturating_sub(began.elapsed()), sampling).await;
+        let sample = timeout(limit.saturating_sub(began.elapsed()), sampling).await;
         let late = |_| no_way(clock, &format!("it did not answer within {} s", limit.as_secs()));
         Member {
             profile: unknown_profile(&access.profile),
             access: access.description.clone(),
-            samples: vec![look.unwrap_or_else(late)],
+            samples: vec![sample.unwrap_or_else(late)],
         }
     });
-    stream::iter(looks).buffered(AT_ONCE).collect().await
+    stream::iter(samples).buffered(AT_ONCE).collect().await
 }

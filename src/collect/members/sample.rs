@@ -166,12 +166,12 @@ const LEASES: [&str; 2] = ["kube-controller-manager", "kube-scheduler"];
 const ABOUT: &str = "/apis/about.k8s.io";
 const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
-pub(super) async fn look(asker: &Asker, clock: Clock) -> MemberSample {
+pub(super) async fn take_sample(asker: &Asker, clock: Clock) -> MemberSample {
     let deadline = Instant::now() + LOOK;
-    let mut look = MemberSample::without_answers(clock.now(), BTreeMap::new());
+    let mut sample = MemberSample::without_answers(clock.now(), BTreeMap::new());
     let mut missing = BTreeMap::new();
     for part in MemberPart::ALL {
-        let result = timeout_at(deadline, asker.ask(part, clock, &mut look)).await;
+        let result = timeout_at(deadline, asker.ask(part, clock, &mut sample)).await;
         let no_time = format!("no time was left: a sample takes at most {} s", LOOK.as_secs());
         let result = result.unwrap_or_else(|_| Err(Failure::broken(no_time)));
         let Err(failure) = result else {
@@ -188,7 +188,7 @@ pub(super) async fn look(asker: &Asker, clock: Clock) -> MemberSample {
     MemberSample {
         until: clock.now(),
         missing: Arc::new(missing),
-        ..look
+        ..sample
     }
 }
 
@@ -201,15 +201,15 @@ fn all_missing(reason: &Reason) -> BTreeMap<MemberPart, Reason> {
 }
 
 impl Asker {
-    async fn ask(&self, part: MemberPart, clock: Clock, look: &mut MemberSample) -> Result<(), Failure> {
+    async fn ask(&self, part: MemberPart, clock: Clock, data: &mut MemberSample) -> Result<(), Failure> {
         match part {
-            MemberPart::Readyz => look.readyz = Some(Arc::new(self.readyz().await?)),
-            MemberPart::Version => look.version = Some(self.version().await?),
-            MemberPart::Leases => look.leases = Some(self.leases(clock).await?),
-            MemberPart::Nodes => look.nodes = Some(self.nodes().await?),
-            MemberPart::ClusterProperties => look.cluster_properties = Some(self.cluster_properties().await?),
+            MemberPart::Readyz => data.readyz = Some(Arc::new(self.readyz().await?)),
+            MemberPart::Version => data.version = Some(self.version().await?),
+            MemberPart::Leases => data.leases = Some(self.leases(clock).await?),
+            MemberPart::Nodes => data.nodes = Some(self.nodes().await?),
+            MemberPart::ClusterProperties => data.cluster_properties = Some(self.cluster_properties().await?),
             MemberPart::CustomResourceGroups => {
-                look.custom_resource_groups = Some(self.custom_resource_groups().await?);
+                data.custom_resource_groups = Some(self.custom_resource_groups().await?);
             }
         }
         Ok(())

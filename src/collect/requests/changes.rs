@@ -71,7 +71,7 @@ fn clocks_apart(writes: &[&Answered]) -> SignedDuration {
                 clock_gap = clock_gap.max(write.request.at.duration_since(ended))
             }
             Some((known, _)) if version == known => {}
-            _ => newest = Some((version, write.done)),
+            _ => newest = Some((version, write.end)),
         }
     }
     clock_gap * 2
@@ -91,8 +91,8 @@ fn changes(writes: &[&Answered], clock_gap: SignedDuration) -> Vec<Option<bool>>
     let mut changes = Vec::with_capacity(writes.len());
     for (place, write) in writes.iter().enumerate() {
         // In the order of the answers, the write before was the last to end.
-        let is_alone = previous.is_none_or(|previous| is_after(write.request.at, previous.done))
-            && is_after(behind[place + 1], write.done);
+        let is_alone = previous.is_none_or(|previous| is_after(write.request.at, previous.end))
+            && is_after(behind[place + 1], write.end);
         let (own_before, own_after) = (write.version_before(), write.version_after());
         let before = own_before.or_else(|| previous.filter(|_| is_alone)?.version_after());
         let next = writes.get(place + 1);
@@ -111,7 +111,7 @@ fn changes(writes: &[&Answered], clock_gap: SignedDuration) -> Vec<Option<bool>>
             _ => None,
         });
         for version in own_before.into_iter().chain(own_after) {
-            first_answers.entry(version).or_insert(write.done);
+            first_answers.entry(version).or_insert(write.end);
         }
         previous = Some(write);
     }

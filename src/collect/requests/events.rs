@@ -26,7 +26,7 @@ const LEVELS: [&str; 3] = ["Metadata", "Request", "RequestResponse"];
 /// A write that the hub has answered, with what shows whether it changed anything.
 pub(super) struct Answered {
     pub(super) kind: ObjectKind,
-    pub(super) done: Timestamp,
+    pub(super) end: Timestamp,
     pub(super) request: Request,
     /// The resourceVersion that the request was based upon.
     pub(super) based_on: Option<String>,
@@ -48,11 +48,11 @@ impl Answered {
 pub(super) struct Events {
     answered: Vec<Answered>,
     /// The ids of requests that were answered.
-    seen: HashSet<String>,
+    ids: HashSet<String>,
     received: HashMap<String, Timestamp>,
     /// Shares names between events: a log has few different ones.
     names: HashMap<String, Arc<str>>,
-    pub(super) known: HashSet<ObjectKind>,
+    pub(super) kinds: HashSet<ObjectKind>,
     /// The levels of the writes on profiles.
     pub(super) levels: BTreeSet<String>,
     /// The users that read profiles, or tried to.
@@ -87,7 +87,7 @@ impl Events {
             return LogLine::Broken("it has no stageTimestamp".to_owned());
         };
         if let Some(kind) = event.kind() {
-            self.known.insert(kind);
+            self.kinds.insert(kind);
             let id = event.audit_id.as_deref().unwrap_or_default();
             match event.stage.as_deref() {
                 _ if event.is_read() && kind == ObjectKind::ClusterProfile => {
@@ -95,7 +95,7 @@ impl Events {
                     self.readers.insert(user);
                 }
                 _ if !event.is_write() => {}
-                Some("ResponseComplete") if id.is_empty() || self.seen.insert(id.to_owned()) => {
+                Some("ResponseComplete") if id.is_empty() || self.ids.insert(id.to_owned()) => {
                     let level = LEVELS
                         .into_iter()
                         .find(|level| event.level.as_deref() == Some(level));
@@ -105,14 +105,14 @@ impl Events {
                     self.answered.push(answered);
                 }
                 Some("RequestReceived") => _ = self.received.insert(id.to_owned(), logged),
-                Some("Panic") => _ = self.seen.insert(id.to_owned()),
+                Some("Panic") => _ = self.ids.insert(id.to_owned()),
                 _ => {}
             }
         }
         LogLine::Event(logged)
     }
 
-    fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, done: Timestamp) -> Answered {
+    fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, end: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
         let (body, stored) = (object(event.request_object), object(event.response_object));
         let nothing = Target::default();
@@ -134,9 +134,9 @@ impl Events {
         let code = event.response_status.as_ref().and_then(|status| status.code);
         Answered {
             kind,
-            done,
+            end,
             request: Request {
-                at: event.request_received_timestamp.unwrap_or(done),
+                at: event.request_received_timestamp.unwrap_or(end),
                 verb: self.shared(verb),
                 user: self.shared(event.username()),
                 user_agent: self.shared(event.user_agent.as_deref().unwrap_or_default()),
@@ -165,7 +165,7 @@ impl Events {
     /// Writes that were received long before the log's end, and whose answers it does not contain.
     pub(super) fn unanswered(&self, end: Timestamp) -> Option<Gap> {
         let is_overdue = |at: &Timestamp| end.duration_since(*at) > ANSWERED_WITHIN;
-        let unanswered = self.received.iter().filter(|(id, _)| !self.seen.contains(*id));
+        let unanswered = self.received.iter().filter(|(id, _)| !self.ids.contains(*id));
         let times: Vec<Timestamp> = unanswered.map(|(_, at)| *at).filter(is_overdue).collect();
         let (from, until) = (times.iter().min()?, times.iter().max()?);
         let reason = format!(
@@ -179,7 +179,7 @@ impl Events {
     /// The requests on profiles and those on slices, in the order in which the hub received them.
     pub(super) fn into_requests(self) -> (Vec<Request>, Vec<Request>) {
         let mut answered = self.answered;
-        answered.sort_by_key(|answered| answered.done);
+        answered.sort_by_key(|answered| answered.end);
         tell_changes(&mut answered);
         answered.sort_by_key(|answered| answered.request.at);
         let (profiles, slices): (Vec<_>, Vec<_>) = answered

@@ -180,7 +180,7 @@ impl Reading {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    let why = broken(&error).ok_or_else(|| unread(Path::new(path), error))?;
+                    let why = packing_error(&error).ok_or_else(|| unread(Path::new(path), error))?;
                     end = End::Lost(format!("{path} ends early: {why}"));
                     break;
                 }
@@ -254,7 +254,7 @@ impl Reading {
             from: self.spans.first()?.covers.from,
             until: last.covers.until,
         };
-        let is_unknown = |kind: &ObjectKind| !self.events.known.contains(kind);
+        let is_unknown = |kind: &ObjectKind| !self.events.kinds.contains(kind);
         let silent_on = ObjectKind::ALL.into_iter().filter(is_unknown).collect();
         gaps.extend(self.events.unanswered(covers.until));
         let (levels, readers) = (self.events.levels.clone(), self.events.readers.clone());
@@ -275,7 +275,7 @@ impl Reading {
 }
 
 /// What is wrong with a packed file; none if the system's reading failed.
-fn broken(error: &io::Error) -> Option<&'static str> {
+fn packing_error(error: &io::Error) -> Option<&'static str> {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => Some("it is packed with gzip and cut short"),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {

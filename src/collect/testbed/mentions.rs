@@ -61,7 +61,7 @@ struct Search {
     calls: Arc<Calls>,
     mentions: Mentions,
     /// The mentions without the numbers of lines: each is kept once.
-    known: HashSet<Mention>,
+    unique: HashSet<Mention>,
 }
 
 /// Reads events, objects, and the log. Also returns why something could not be read.
@@ -104,7 +104,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Stri
             unread.get_or_insert(format!("the consumer's log could not be read: {error}"));
         }
     }
-    if search.known.len() > MOST_MENTIONS {
+    if search.unique.len() > MOST_MENTIONS {
         unread.get_or_insert(format!("only {MOST_MENTIONS} mentions by the consumer were kept"));
     }
     (search.mentions, unread)
@@ -116,7 +116,7 @@ impl Search {
             prefix,
             calls,
             mentions: Mentions::default(),
-            known: HashSet::new(),
+            unique: HashSet::new(),
         }
     }
 
@@ -165,7 +165,7 @@ impl Search {
         if let MentionLocation::Line { number } = &mut first.place {
             *number = 0;
         }
-        if self.known.insert(first) && self.mentions.items.len() < MOST_MENTIONS {
+        if self.unique.insert(first) && self.mentions.items.len() < MOST_MENTIONS {
             self.mentions.items.push(mention);
         }
     }

@@ -141,10 +141,10 @@ impl<'a> Event<'a> {
             resource_version: String,
             annotations: Option<BTreeMap<String, String>>,
         }
-        let broken = || Failure::broken("an event of the watch cannot be read");
+        let unreadable = || Failure::broken("an event of the watch cannot be read");
         // Bytes that are not UTF-8 spoil the object that they are in, not the watch.
         let masked = masked(line);
-        let raw: Raw = serde_json::from_str(&masked).map_err(|_| broken())?;
+        let raw: Raw = serde_json::from_str(&masked).map_err(|_| unreadable())?;
         if raw.kind == "ERROR" {
             let status = Box::new(read_status(raw.object.get()));
             if status.code == 0 {
@@ -167,7 +167,7 @@ impl<'a> Event<'a> {
             "MODIFIED" => Ok(Event::Modified(object)),
             "DELETED" => Ok(Event::Deleted(object)),
             "BOOKMARK" => {
-                let Object { metadata } = serde_json::from_slice(object).map_err(|_| broken())?;
+                let Object { metadata } = serde_json::from_slice(object).map_err(|_| unreadable())?;
                 let annotations = metadata.annotations.unwrap_or_default();
                 let end = annotations
                     .get(INITIAL_EVENTS_END)
@@ -177,7 +177,7 @@ impl<'a> Event<'a> {
                     initial_events_end: end,
                 })
             }
-            _ => Err(broken()),
+            _ => Err(unreadable()),
         }
     }
 }

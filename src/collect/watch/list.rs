@@ -237,8 +237,8 @@ mod tests {
 
     #[test]
     fn only_a_lesser_number_is_a_new_history() {
-        for (known, newest) in [("9", "10"), ("10", "10"), ("x9", "x8"), ("", "7"), ("7", "")] {
-            assert!(check_newer(known, newest).is_ok(), "{known} {newest}");
+        for (earlier, newest) in [("9", "10"), ("10", "10"), ("x9", "x8"), ("", "7"), ("7", "")] {
+            assert!(check_newer(earlier, newest).is_ok(), "{earlier} {newest}");
         }
         let failure = check_newer("10", "9").expect_err("it went back");
         assert!(failure.is_restored());

@@ -94,7 +94,7 @@ impl Diagnosis {
         let selected = rules::all().iter().filter(|rule| selection.selects(rule, claim));
         self.rules = Some(RuleCounts {
             selected: Amount::of(&Vec::from_iter(selected), claim),
-            judged: Amount::of(&judged(requested, selection), claim),
+            judged: Amount::of(&judged_rules(requested, selection), claim),
         });
     }
 
@@ -166,7 +166,7 @@ pub fn request_driven(evidence: &mut Evidence) {
 }
 
 /// The rules that a run can judge.
-fn judged(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
+fn judged_rules(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
     let prospects = prospects(evidence, selection).into_iter();
     let judged_rules = prospects.filter(|(_, prospect)| *prospect == Prospect::Judged);
     judged_rules.map(|(rule, _)| rule).collect()
@@ -175,8 +175,8 @@ fn judged(evidence: &Evidence, selection: &Selection) -> Vec<&'static Rule> {
 impl Gain {
     /// The rules that a run can judge only with more evidence.
     fn of(with: &str, requested: &Evidence, more: &Evidence, selection: &Selection) -> Self {
-        let before = judged(requested, selection);
-        let mut rules = judged(more, selection);
+        let before = judged_rules(requested, selection);
+        let mut rules = judged_rules(more, selection);
         rules.retain(|rule| before.iter().all(|one| one.id != rule.id));
         Self {
             with: with.to_owned(),
@@ -223,8 +223,8 @@ mod tests {
     fn a_gain_has_the_rules_that_one_flag_unlocks() {
         let mut requested = Evidence::default();
         let kinds = [Kind::Inventory, Kind::Namespaces, Kind::Timeline];
-        let asked = kinds.map(|kind| (kind, Requested::Yes));
-        requested.header.requested.extend(asked);
+        let requests = kinds.map(|kind| (kind, Requested::Yes));
+        requested.header.requested.extend(requests);
         let selection = Selection::default();
         let gain = |kind| Gain::of("", &requested, &with_more(&requested, kind), &selection).rules;
         let members = gain(Kind::Members);

@@ -183,7 +183,7 @@ pub enum State {
 }
 
 impl State {
-    fn shown(self) -> (&'static str, Style) {
+    fn label(self) -> (&'static str, Style) {
         match self {
             State::Ok => ("ok", AnsiColor::Green.on_default()),
             State::Missing => ("missing", AnsiColor::Cyan.on_default()),
@@ -284,7 +284,7 @@ impl Diagnosis {
     pub fn page(&self, width: Option<usize>) -> String {
         let mut page = Page::new(width);
         for check in &self.checks {
-            let (name, style) = check.state.shown();
+            let (name, style) = check.state.label();
             page.labelled(0, name, style, &check.fact);
             if let Some(remedy) = &check.remedy {
                 page.marked(10, "→", remedy);
@@ -293,7 +293,7 @@ impl Diagnosis {
         page.gap();
         let is_ready = self.exit == Exit::Success;
         let state = if is_ready { State::Ok } else { State::Error };
-        page.hanging(&self.conclusion(), state.shown().1);
+        page.hanging(&self.conclusion(), state.label().1);
         page.into_text()
     }
 
@@ -339,9 +339,9 @@ mod tests {
         diagnosis.add_failure("hub/reached", &gone, "wait");
         assert_eq!(diagnosis.exit, Exit::Usage);
         let checks = diagnosis.checks.iter();
-        let shown = Vec::from_iter(checks.map(|check| (&*check.fact, check.remedy.as_deref())));
+        let facts = Vec::from_iter(checks.map(|check| (&*check.fact, check.remedy.as_deref())));
         assert_eq!(
-            shown,
+            facts,
             [
                 ("gone", Some("wait")),
                 ("failed to do it", Some("do that")),

@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn durations_have_units() {
-        let read = |given| duration(given, "nothing");
+        let read = |text| duration(text, "nothing");
         assert_eq!(read("0s"), Ok(Duration::ZERO));
         assert_eq!(read("1h30m"), Ok(Duration::from_secs(5400)));
         for refused in ["", "5", "-5m", "soon", "5 parsecs"] {
@@ -184,11 +184,11 @@ mod tests {
 
     #[test]
     fn sizes_have_the_units_of_kubernetes() {
-        for (given, bytes) in [("4Gi", 4 << 30), ("500Mi", 500 << 20), ("1025", 1025), ("0", 0)] {
-            assert_eq!(given.parse(), Ok(Size(bytes)), "{given}");
+        for (text, bytes) in [("4Gi", 4 << 30), ("500Mi", 500 << 20), ("1025", 1025), ("0", 0)] {
+            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
         }
-        for given in "|Gi|-1|1.5Gi|4 Gi|4gi|many|1e9|+4Gi|99999999999Ti".split('|') {
-            assert!(given.parse::<Size>().is_err(), "{given}");
+        for text in "|Gi|-1|1.5Gi|4 Gi|4gi|many|1e9|+4Gi|99999999999Ti".split('|') {
+            assert!(text.parse::<Size>().is_err(), "{text}");
         }
     }
 }

@@ -308,12 +308,12 @@ mod tests {
 
     #[test]
     fn a_reference_has_known_faults() {
-        let faults = |given: &str| given.parse::<Reference>().map(|reference| reference.faults.len());
+        let faults = |text: &str| text.parse::<Reference>().map(|reference| reference.faults.len());
         assert!(matches!(faults("reference"), Ok(0)));
         let two = "reference=identity/manager-label-present,identity/manager-label-matches";
         assert!(matches!(faults(two), Ok(2)));
         let typo = "reference=identity/manager-label-presnt";
-        for (given, message) in [
+        for (text, message) in [
             (typo, "did you mean `identity/manager-label-present`?"),
             (
                 "referense",
@@ -326,7 +326,7 @@ mod tests {
             ),
             ("reference=", "names no fault"),
         ] {
-            let error = faults(given).expect_err(given);
+            let error = faults(text).expect_err(text);
             assert!(error.contains(message), "{error}");
         }
     }

@@ -134,9 +134,9 @@ impl Found {
     /// Reads the evidence, if it is there.
     pub(super) fn proof(&self, limits: &Limits) -> Proof {
         let path = self.evidence().filter(|_| self.document.evidence.is_some());
-        match path.map(|path| held(&path, limits)) {
+        match path.map(|path| read_evidence(&path, limits)) {
             None => Proof::Missing,
-            Some(Ok(held)) => Proof::Held(Box::new(held)),
+            Some(Ok(evidence)) => Proof::Held(Box::new(evidence)),
             Some(Err(failure)) => Proof::Unreadable(failure.in_one_line()),
         }
     }
@@ -144,7 +144,7 @@ impl Found {
     /// The evidence in the folder of the report: the file that the report names, or the first evidence file. The content
     /// identifies it.
     fn evidence(&self) -> Option<PathBuf> {
-        let file = self.document.evidence.as_ref().map(|kept| kept.file.clone());
+        let file = self.document.evidence.as_ref().map(|one| one.file.clone());
         let file = file.filter(|name| is_plain(name) && self.has(name));
         let name = file.or_else(|| {
             let entries = sorted(&self.folder).unwrap_or_default().into_iter();
@@ -192,7 +192,7 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
 }
 
 /// Reads an evidence file, within the limits.
-pub(super) fn held(path: &Path, limits: &Limits) -> Result<Held, Failure> {
+pub(super) fn read_evidence(path: &Path, limits: &Limits) -> Result<Held, Failure> {
     let sum = Checksum::of_file(path, limits)
         .map_err(|error| {
             let advice = advice::too_large(Checksum::limit(&error));

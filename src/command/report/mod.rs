@@ -151,7 +151,7 @@ impl Site {
         let output = Output::open("--out", self.out).map_err(Failure::usage)?;
         let folders = read_all(&self.reports, &limits)?;
         let reports = folders.reports.into_iter();
-        let entries = Vec::from_iter(reports.map(|found| board_entry(found, &limits)));
+        let entries = Vec::from_iter(reports.map(|report| board_entry(report, &limits)));
         let path = output.path().display().to_string();
         output
             .write(|into| site::write(&entries, &folders.unreadable, into))
@@ -165,9 +165,9 @@ impl Site {
 
 /// Judges the evidence of a report again. If the report holds and is about a whole run, judges it by the other
 /// editions of the role, too. A consumer's testbed played one edition only.
-fn board_entry(found: Found, limits: &Limits) -> BoardEntry {
-    let mut proof = found.proof(limits);
-    let Found { name, document, .. } = found;
+fn board_entry(entry: Found, limits: &Limits) -> BoardEntry {
+    let mut proof = entry.proof(limits);
+    let Found { name, document, .. } = entry;
     let rules_as_of = document.rules_as_of;
     let mut editions = Vec::new();
     let check = Check::of(&document, Some(&name), &mut proof, |report| {

@@ -10,7 +10,7 @@ use report::{
     submitted::{Check, Document, Fitness, Proof},
 };
 
-use super::folder::{Folders, held, read, read_all};
+use super::folder::{Folders, read, read_all, read_evidence};
 use crate::command::{Exit, Failure, InputFlags, print, width};
 
 /// Judge a report's evidence again and compare
@@ -47,7 +47,7 @@ impl Verify {
         let report = self.report.unwrap_or_default();
         let document = read(&report, &limits)?;
         let evidence = self.evidence.unwrap_or_default();
-        let mut proof = Proof::Held(Box::new(held(&evidence, &limits)?));
+        let mut proof = Proof::Held(Box::new(read_evidence(&evidence, &limits)?));
         let check = Check::of(&document, None, &mut proof, |_| {});
         let mut page = Page::new(width());
         describe(&mut page, "this report", &document, &check);
@@ -96,15 +96,15 @@ fn verify_all(root: &Path, limits: &Limits) -> Result<Exit, Failure> {
     let all = reports.len() + unreadable.len();
     let (mut hold, mut forged) = (0, 0);
     let mut page = Page::new(width());
-    for found in reports {
-        let mut proof = found.proof(limits);
-        let check = Check::of(&found.document, Some(&found.name), &mut proof, |_| {});
+    for report in reports {
+        let mut proof = report.proof(limits);
+        let check = Check::of(&report.document, Some(&report.name), &mut proof, |_| {});
         match check.fitness {
             Fitness::Holds => hold += 1,
             Fitness::NotVerified => {}
             Fitness::DoesNotHold => forged += 1,
         }
-        describe(&mut page, &found.name, &found.document, &check);
+        describe(&mut page, &report.name, &report.document, &check);
         page.gap();
     }
     for one in &unreadable {

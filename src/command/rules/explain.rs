@@ -98,7 +98,7 @@ fn place_of_example(rule: &Rule, kind: &str, field: Option<&str>) -> Option<usiz
 }
 
 fn violated_path(rule: &Rule, example: &Example) -> Option<String> {
-    let verdict = judged(rule, example)?;
+    let verdict = judge_example(rule, example)?;
     verdict.findings.first().map(|finding| finding.path.clone())
 }
 
@@ -157,7 +157,7 @@ fn show_example(page: &mut Page, rule: &Rule, judgeable: &Example, kind: &str, p
     page.marked(0, &format!("{kind}:"), name);
     page.gap();
     page.verbatim(INDENT, &yaml::block(&example[kind]));
-    let Some(verdict) = judged(rule, judgeable) else {
+    let Some(verdict) = judge_example(rule, judgeable) else {
         return;
     };
     if !verdict.findings.is_empty() {
@@ -167,7 +167,7 @@ fn show_example(page: &mut Page, rule: &Rule, judgeable: &Example, kind: &str, p
     }
 }
 
-fn judged(rule: &Rule, example: &Example) -> Option<RuleVerdict> {
+fn judge_example(rule: &Rule, example: &Example) -> Option<RuleVerdict> {
     let selection = Selection {
         filters: vec![rule.id.to_owned()],
         exact: true,
@@ -203,7 +203,7 @@ mod tests {
             let mut examples = rule.facts.examples.iter();
             let place = examples.position(|example| example.get("fails").is_some());
             let examples = Example::of(rule).expect("examples");
-            let verdict = place.and_then(|place| judged(rule, &examples[place]));
+            let verdict = place.and_then(|place| judge_example(rule, &examples[place]));
             let verdict = verdict.expect("an example fails");
             let page = words(&page);
             for text in [

@@ -54,14 +54,14 @@ pub fn conclude(
         advice: advice::flag,
         ..Report::new(evidence, &judgement, selection, judged_at)
     };
-    let written = leave(&report, outputs, read_from);
+    let result = leave(&report, outputs, read_from);
     let printed = show(&report, flags);
-    if written.is_err()
+    if result.is_err()
         && let Err(unprinted) = &printed
     {
         unprinted.print();
     }
-    written.and(printed)?;
+    result.and(printed)?;
     Ok(exit(&judgement, flags.complete))
 }
 

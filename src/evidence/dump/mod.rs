@@ -164,15 +164,15 @@ fn unknown_versions(versions: &BTreeSet<String>, kind: &str) -> Option<String> {
     let unknown = versions
         .iter()
         .filter(|version| !names::VERSIONS.contains(&version.as_str()));
-    let listed: Vec<String> = unknown
+    let examples: Vec<String> = unknown
         .take(SHOWN)
         .map(|version| version.chars().take(LONGEST).collect())
         .collect();
-    (!listed.is_empty()).then(|| {
+    (!examples.is_empty()).then(|| {
         format!(
             "{kind}s are read as {}: this suite does not know their version {}",
             names::VERSIONS[0],
-            listed.join(", ")
+            examples.join(", ")
         )
     })
 }

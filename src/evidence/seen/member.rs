@@ -209,7 +209,7 @@ impl Member {
         self.samples
             .iter()
             .rev()
-            .find_map(|look| part(look).map(|value| (look, value)))
+            .find_map(|sample| part(sample).map(|value| (sample, value)))
     }
 }
 

@@ -33,7 +33,7 @@ pub fn judge_by(
     claims: &[Claim],
     evidence: &Evidence,
     selection: &Selection,
-    known: &Judgement,
+    earlier: &Judgement,
 ) -> Vec<Judgement> {
     if claims.is_empty() {
         return Vec::new();
@@ -41,7 +41,7 @@ pub fn judge_by(
     let hub = Arc::new(WholeHub::of(evidence));
     let judgements = claims
         .iter()
-        .map(|claim| judgement(&hub, claim, selection, &known.verdicts));
+        .map(|claim| judgement(&hub, claim, selection, &earlier.verdicts));
     judgements.collect()
 }
 
@@ -68,7 +68,7 @@ fn verdicts<'e>(
     hub: &Arc<WholeHub<'e>>,
     claim: &'e Claim,
     selection: &Selection,
-    known: &[RuleVerdict],
+    earlier: &[RuleVerdict],
 ) -> Vec<RuleVerdict> {
     let evidence = hub.evidence;
     let without_examining = |(rule, applies): &ClaimedRule| {
@@ -81,7 +81,7 @@ fn verdicts<'e>(
                 Findings::default(),
             ));
         }
-        let mut verdicts = known.iter().filter(|verdict| verdict.is_of_any_edition);
+        let mut verdicts = earlier.iter().filter(|verdict| verdict.is_of_any_edition);
         let verdict = verdicts.find(|verdict| verdict.rule.id == rule.id)?;
         Some(verdict.in_edition(applies, claim.strict))
     };
@@ -125,16 +125,16 @@ impl RuleVerdict {
         applies: &'static Applies,
         verdict: Verdict,
         reasons: Vec<Reason>,
-        found: Findings,
+        findings: Findings,
     ) -> Self {
         Self {
             rule,
             applies,
             verdict,
-            examined: found.examined,
+            examined: findings.examined,
             reasons,
-            notes: found.notes(),
-            findings: found.list,
+            notes: findings.notes(),
+            findings: findings.list,
             waived: Vec::new(),
             doubts: Vec::new(),
             is_of_any_edition: false,
@@ -176,10 +176,10 @@ fn judgement<'e>(
     hub: &Arc<WholeHub<'e>>,
     claim: &'e Claim,
     selection: &Selection,
-    known: &[RuleVerdict],
+    earlier: &[RuleVerdict],
 ) -> Judgement {
     let header = &hub.evidence.header;
-    let verdicts = verdicts(&rules_of(claim), hub, claim, selection, known);
+    let verdicts = verdicts(&rules_of(claim), hub, claim, selection, earlier);
     let tally = verdicts.iter().map(RuleVerdict::outcome).collect();
     let mut judgement = Judgement {
         edition: claim.edition,

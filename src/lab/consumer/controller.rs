@@ -48,7 +48,7 @@ pub(super) struct Controller {
     /// The warnings so far.
     warnings: BTreeSet<String>,
     /// The members from before a restart, for a fault.
-    kept: BTreeMap<String, Access>,
+    previous: BTreeMap<String, Access>,
     outputs: Outputs,
     /// How many checks were planned, for the jitter.
     checks: u64,
@@ -70,7 +70,7 @@ impl Controller {
         world: World,
         connector: Connector,
         log: Lines,
-        kept: BTreeMap<String, Access>,
+        previous: BTreeMap<String, Access>,
     ) -> Self {
         let mirror = |namespace| Mirror::new(profile_resource(), namespace);
         Self {
@@ -85,14 +85,14 @@ impl Controller {
             passed_over: BTreeSet::new(),
             log,
             warnings: BTreeSet::new(),
-            kept,
+            previous,
             outputs: Outputs::default(),
             checks: 0,
         }
     }
 
     /// The members that it keeps over a restart: none, except for a fault.
-    pub fn kept(&self) -> BTreeMap<String, Access> {
+    pub fn previous(&self) -> BTreeMap<String, Access> {
         if !self.world.has("consumer-change/restart-no-orphans") {
             return BTreeMap::new();
         }
@@ -152,12 +152,12 @@ impl Controller {
         let selected: BTreeSet<String> = acted_on.iter().map(|profile| key(profile, &self.world)).collect();
         let existing: BTreeSet<String> = profiles.iter().map(|profile| key(profile, &self.world)).collect();
         let keeps_deleted = self.world.has("consumer-change/profile-gone");
-        self.kept.retain(|key, _| !existing.contains(key));
-        let kept = &self.kept;
+        self.previous.retain(|key, _| !existing.contains(key));
+        let previous = &self.previous;
         self.members.retain(|key, _| {
-            selected.contains(key) || kept.contains_key(key) || keeps_deleted && !existing.contains(key)
+            selected.contains(key) || previous.contains_key(key) || keeps_deleted && !existing.contains(key)
         });
-        for (key, access) in kept {
+        for (key, access) in previous {
             let member = || KnownMember {
                 access: access.clone(),
                 version: String::new(),

@@ -154,9 +154,9 @@ impl Consumer {
     pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
         let hub = Hub::new(client);
         let mut crash = self.world.habits.crash;
-        let mut kept = BTreeMap::new();
+        let mut previous = BTreeMap::new();
         loop {
-            let mut replicas = self.replicas(&hub, &kept);
+            let mut replicas = self.replicas(&hub, &previous);
             let runs = replicas.iter_mut().map(Controller::run);
             let (order, confirm) = tokio::select! {
                 biased;
@@ -169,7 +169,7 @@ impl Consumer {
                     continue;
                 }
             };
-            kept = replicas[0].kept();
+            previous = replicas[0].previous();
             if order.action == DriverAction::Uninstall {
                 replicas[0].uninstall().await?;
             }
@@ -186,11 +186,11 @@ impl Consumer {
     }
 
     /// Its replicas; at least one.
-    fn replicas(&self, hub: &Hub, kept: &BTreeMap<String, Access>) -> Vec<Controller> {
+    fn replicas(&self, hub: &Hub, previous: &BTreeMap<String, Access>) -> Vec<Controller> {
         let replica = |_| {
             let log = self.log.clone();
             let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());
-            Controller::new(hub.clone(), self.world.clone(), connector, log, kept.clone())
+            Controller::new(hub.clone(), self.world.clone(), connector, log, previous.clone())
         };
         (0..=self.world.habits.further_replicas).map(replica).collect()
     }

@@ -48,7 +48,7 @@ struct Memory {
     health: Health,
     inventory: Option<Inventory>,
     /// When to ask for its inventory again.
-    due: Instant,
+    next_poll: Instant,
     /// How many status writes are left, and as of when.
     budget: (f64, Instant),
     /// The display name last seen.
@@ -57,7 +57,7 @@ struct Memory {
     /// Whether its control plane has failed since the status was first written.
     has_failed: bool,
     /// The status last written.
-    written: Option<Value>,
+    last_status: Option<Value>,
 }
 
 impl Controller {
@@ -160,13 +160,13 @@ impl Controller {
         let polls = self.driven.values().map(async |driven| {
             let client = &driven.member.client;
             let health = health(client, now).await;
-            let is_due = driven.memory.due <= Instant::now();
+            let is_due = driven.memory.next_poll <= Instant::now();
             (health, if is_due { inventory(client).await } else { None })
         });
         let answers = join_all(polls).await;
         for (driven, (health, inventory)) in self.driven.values_mut().zip(answers) {
             let (memory, faults) = (&mut driven.memory, &self.world.faults);
-            let was_down = memory.written.is_some() && memory.health != Health::Well;
+            let was_down = memory.last_status.is_some() && memory.health != Health::Well;
             memory.health = match health {
                 Health::Well if was_down && faults.has("conditions/healthy-follows-outage:recovery") => {
                     Health::Silent
@@ -174,11 +174,11 @@ impl Controller {
                 _ if faults.has("conditions/healthy-follows-outage") => Health::Well,
                 health => health,
             };
-            memory.has_failed |= memory.health != Health::Well && memory.written.is_some();
+            memory.has_failed |= memory.health != Health::Well && memory.last_status.is_some();
             let is_asked_once = memory.inventory.is_some() && faults.has("version/follows-upgrade");
             if inventory.is_some() && !is_asked_once {
                 memory.inventory = inventory;
-                memory.due = Instant::now() + INVENTORY;
+                memory.next_poll = Instant::now() + INVENTORY;
             }
         }
     }
@@ -236,7 +236,7 @@ impl Controller {
             properties.retain(|property| property["name"] != PROPERTY_NODE_COUNT);
         }
         let trusts_memory =
-            faults.has("lifecycle/status-restored") && memory.written.as_ref() == Some(&new_status);
+            faults.has("lifecycle/status-restored") && memory.last_status.as_ref() == Some(&new_status);
         if let Some(patch) = difference(&there, &new_status)
             && !holds_back
             && !trusts_memory
@@ -247,7 +247,7 @@ impl Controller {
                 .patch(&member.target(), MANAGER, Via::Status, &patch)
                 .await?;
             self.mirror.put(patched);
-            memory.written = Some(new_status);
+            memory.last_status = Some(new_status);
         }
         if !memory.has_credentials && memory.inventory.is_some() {
             let has_credentials = self.give_credentials(member).await?;
@@ -337,12 +337,12 @@ impl Memory {
         Self {
             health: Health::Silent,
             inventory: None,
-            due: Instant::now(),
+            next_poll: Instant::now(),
             budget: (writes, Instant::now()),
             display_name: member.display_name(),
             has_credentials: false,
             has_failed: false,
-            written: None,
+            last_status: None,
         }
     }
 

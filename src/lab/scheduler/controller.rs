@@ -68,7 +68,7 @@ struct Placed {
     /// The clusters that it has; `None` after a restart.
     selected: Option<Vec<String>>,
     /// The slices last written, by name.
-    written: BTreeMap<String, Value>,
+    slices: BTreeMap<String, Value>,
 }
 
 impl Controller {
@@ -174,7 +174,7 @@ impl Controller {
             owner: owner(&workload),
             since: Instant::now(),
             selected: None,
-            written: BTreeMap::new(),
+            slices: BTreeMap::new(),
         };
         self.placed.insert(name, placed);
         Ok(())
@@ -198,7 +198,7 @@ impl Controller {
         }
         for placed in self.placed.values_mut() {
             placed.selected = None;
-            placed.written.clear();
+            placed.slices.clear();
         }
         for (namespace, mirror) in &mut self.profiles {
             *mirror = Mirror::new(profile_resource(), namespace);
@@ -335,7 +335,7 @@ impl Controller {
             return Ok(false);
         };
         let slice_name = name_of(slice);
-        if self.faults.has("placement-lifecycle/restored") && placed.written.get(slice_name) == Some(slice) {
+        if self.faults.has("placement-lifecycle/restored") && placed.slices.get(slice_name) == Some(slice) {
             return Ok(false);
         }
         let as_user = |user: &str| {
@@ -345,7 +345,7 @@ impl Controller {
                 self.hub.acting_as(user)
             }
         };
-        let written = match self.slices.get(slice_name) {
+        let result = match self.slices.get(slice_name) {
             Some(there) if workload_of(there).is_none() => None,
             Some(there) => match difference(slice, there) {
                 None => None,
@@ -369,9 +369,9 @@ impl Controller {
                 )
             }
         };
-        placed.written.insert(slice_name.to_owned(), slice.clone());
-        let is_written = written.is_some();
-        if let Some(object) = written {
+        placed.slices.insert(slice_name.to_owned(), slice.clone());
+        let is_written = result.is_some();
+        if let Some(object) = result {
             self.slices.put(object);
         }
         Ok(is_written)

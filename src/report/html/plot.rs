@@ -292,25 +292,25 @@ fn writes(spending: &Spending, axis: &Axis) -> Plot {
     let draws = &spending.draws;
     let full = BURST as f64;
     let lowest = draws.iter().map(|draw| draw.left).fold(0.0, f64::min);
-    let y = |left: f64| TOP + BUDGET * (full - left.clamp(lowest, full)) / (full - lowest);
+    let y = |tokens: f64| TOP + BUDGET * (full - tokens.clamp(lowest, full)) / (full - lowest);
     let mut level = format!("M{} {}", pixels(LEFT), pixels(y(full)));
-    let mut line = |second: f64, left: f64| {
-        level += &format!("L{} {}", pixels(axis.x_of_second(second)), pixels(y(left)))
+    let mut line = |second: f64, tokens: f64| {
+        level += &format!("L{} {}", pixels(axis.x_of_second(second)), pixels(y(tokens)))
     };
-    let (mut left, mut since) = (full, 0.0);
+    let (mut tokens, mut since) = (full, 0.0);
     let ends = lowest_of_pixel(draws, axis)
         .into_iter()
         .map(|draw| (axis.since(draw.at), Some(draw.left)));
     for (at, after) in ends.chain([(axis.seconds(), None)]) {
-        let full_at = since + (full - left) * REFILL_SECONDS as f64;
+        let full_at = since + (full - tokens) * REFILL_SECONDS as f64;
         if full_at < at {
             line(full_at, full);
         }
-        let before = (left + (at - since) / REFILL_SECONDS as f64).min(full);
+        let before = (tokens + (at - since) / REFILL_SECONDS as f64).min(full);
         line(at, before);
         if let Some(after) = after {
             line(at, after);
-            (left, since) = (after, at);
+            (tokens, since) = (after, at);
         }
     }
     let over: Vec<Draw> = draws.iter().filter(|draw| draw.is_too_much()).copied().collect();

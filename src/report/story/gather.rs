@@ -185,15 +185,15 @@ impl Gathered {
     /// Adds the answers of a member that differ from those before.
     fn add_answers(&mut self, member: &Member) {
         let mut before: Option<Value> = None;
-        for look in &member.samples {
-            let answer = lasting(look);
+        for sample in &member.samples {
+            let answer = lasting(sample);
             if before.as_ref() == Some(&answer) {
                 continue;
             }
             self.drafts.push(Draft {
                 values: Some((before.replace(answer.clone()), answer)),
                 ..Draft::from(Event {
-                    at: Some(look.until),
+                    at: Some(sample.until),
                     detail: clean(&member.access),
                     ..Event::of(What::Member)
                 })
@@ -271,12 +271,12 @@ fn value(object: &(impl Tracked + Serialize)) -> Value {
 }
 
 /// A member's answers without what differs each time: when they came, and how old a lease is.
-fn lasting(look: &MemberSample) -> Value {
-    let mut value = serde_json::to_value(look).unwrap_or_default();
+fn lasting(sample: &MemberSample) -> Value {
+    let mut value = serde_json::to_value(sample).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {
         fields.remove("from");
         fields.remove("until");
-        if let Some(leases) = &look.leases {
+        if let Some(leases) = &sample.leases {
             let state = |is_held| if is_held { "held" } else { "expired" };
             let leases = leases
                 .iter()

@@ -87,8 +87,8 @@ impl Check {
             format!("the report contradicts itself: {contradiction}: submit it as the suite wrote it")
         }));
         match proof {
-            Proof::Missing => check.obstacles.extend(document.evidence.as_ref().map(|kept| {
-                let file = &kept.file;
+            Proof::Missing => check.obstacles.extend(document.evidence.as_ref().map(|evidence| {
+                let file = &evidence.file;
                 format!("the evidence is missing: add {file} next to report.yaml, or reviewers cannot verify the report")
             })),
             Proof::Unreadable(error) => {
@@ -190,10 +190,10 @@ pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&R
 
 fn version_notes(document: &Document) -> Vec<String> {
     let mut notes = Vec::new();
-    let (wrote, own) = (&document.suite_version, crate::VERSION);
-    if wrote != own {
+    let (wrote, version) = (&document.suite_version, crate::VERSION);
+    if wrote != version {
         notes.push(format!(
-            "the report is by suite {wrote}, and this is {own}: a difference may come from that; verify it with \
+            "the report is by suite {wrote}, and this is {version}: a difference may come from that; verify it with \
              suite {wrote} to be sure"
         ));
     }

@@ -232,7 +232,7 @@ impl Document {
 
     /// The decision that follows from the rules that it lists, and from whether others passed.
     pub(super) fn decision_by_verdicts(&self) -> Decision {
-        let listed = self.listed().map(|entry| Outcome {
+        let outcomes = self.listed().map(|entry| Outcome {
             level: entry.level,
             verdict: entry.verdict,
             reason: entry.reason_id,
@@ -243,7 +243,7 @@ impl Document {
             verdict: Verdict::Pass,
             reason: None,
         });
-        let tally = listed.chain(passed).collect();
+        let tally = outcomes.chain(passed).collect();
         decide_with(&tally, self.extent(), &self.waivers, self.claim.strict)
     }
 

@@ -166,11 +166,11 @@ pub(super) fn not_real(environment: &Environment, evidence: &Evidence) -> Vec<St
     }
     let parts = environment.parts();
     contradictions.retain(|(part, _)| parts.contains(&(*part, Some(&Realness::Real))));
-    let listed = contradictions.into_iter().map(|(part, contradiction)| {
+    let texts = contradictions.into_iter().map(|(part, contradiction)| {
         format!(
             "it contradicts its evidence: environment.{part} is `real`, and {contradiction}: write `imitated: ` and what \
              replaces it"
         )
     });
-    listed.collect()
+    texts.collect()
 }

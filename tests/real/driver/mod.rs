@@ -222,11 +222,8 @@ fn driven_by_commands(world: World) {
         world.profiles().len() == before.len()
     });
     assert_eq!(world.profiles(), before);
-    let touched: BTreeSet<String> = driver
-        .written_profiles
-        .iter()
-        .map(|key| key.name.to_string())
-        .collect();
+    let touched = driver.written_profiles.iter();
+    let touched: BTreeSet<String> = touched.map(|key| key.name.to_string()).collect();
     assert_eq!(touched.len(), 5, "{touched:?}");
     assert_eq!(written(&world), touched);
 }

@@ -222,7 +222,7 @@ impl DriverScenario<'_, '_> {
 
 fn written(outcome: Result<Option<ObjectRef>, Failure>) -> Taken {
     match outcome {
-        Ok(object) => (Called::done(), object),
+        Ok(object) => (Called::success(), object),
         Err(failure) => (Called::failed(failure.to_string()), None),
     }
 }

@@ -35,11 +35,8 @@ async fn looks_once_and_says_so() {
         Kind::Requests,
         Kind::Driver,
     ] {
-        let asked = evidence.requested(kind);
-        assert!(
-            matches!(asked, Requested::No(reason) if !reason.is_empty()),
-            "{kind}"
-        );
+        let is_explained = matches!(evidence.requested(kind), Requested::No(reason) if !reason.is_empty());
+        assert!(is_explained, "{kind}");
     }
     let mut lists = world.requests();
     lists.retain(|event| event["verb"] == "list" && event["objectRef"]["resource"] == "clusterprofiles");

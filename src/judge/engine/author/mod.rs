@@ -135,7 +135,7 @@ impl<'e> Authors<'e> {
     }
 
     pub(crate) fn of_request(&self, request: &'e Request) -> Attribution<'e> {
-        self.names.of_writer(WriterName::sent(request))
+        self.names.of_writer(WriterName::of(request))
     }
 
     /// The client with a field manager's name.
@@ -215,7 +215,7 @@ impl<'e> Authors<'e> {
         let created = self.created_at(history).unwrap_or(Micros::MIN);
         requests.retain(|request| created <= request.at.as_microsecond());
         // A collection may have a selector, unless its namespace is deleted.
-        let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::sent(request).is_hub();
+        let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::of(request).is_hub();
         let is_certain = requests.iter().any(|request| is_certain(request));
         let by_time = self.of_requests(requests);
         let by_time = by_time.filter(|by| is_certain || by.author != Author::Other);

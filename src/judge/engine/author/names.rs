@@ -36,7 +36,7 @@ pub(super) struct WriterName<'e> {
 }
 
 impl<'e> WriterName<'e> {
-    pub(super) fn sent(request: &'e Request) -> Self {
+    pub(super) fn of(request: &'e Request) -> Self {
         let is_hub_agent = HUB_AGENTS.iter().any(|end| request.user_agent.ends_with(end));
         let program = request.user_agent.split('/').next().unwrap_or_default();
         Self {

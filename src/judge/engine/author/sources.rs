@@ -296,7 +296,7 @@ fn of_histories<'e, T: Tracked>(
         let is_counted = judged_names.contains(&name) || (may_be_in_scope && !watched_names.contains(&name));
         if request.is_write() && is_counted {
             let is_of_status = request.is_status_write();
-            let writes = writers.entry(WriterName::sent(request)).or_default();
+            let writes = writers.entry(WriterName::of(request)).or_default();
             let verb = if is_of_status { "status" } else { &*request.verb };
             *writes.counts.entry(verb).or_default() += 1;
             writes.publishes |= creates(request) || is_of_status;

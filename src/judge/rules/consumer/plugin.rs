@@ -57,7 +57,7 @@ pub(in crate::rules) fn profile_args_off_by_default(run: &PluginCall, entry: &Ac
         if words.is_empty() {
             return Answer::NotApplicable;
         }
-        let passed = (addition.given)(run).iter().find(|word| words.contains(word));
+        let passed = (addition.inputs)(run).iter().find(|word| words.contains(word));
         passed.map_or(Answer::Kept, |word| {
             let message =
                 format!("the consumer passes {name} of a profile to the plugin, but does not claim it");
@@ -77,7 +77,7 @@ pub(in crate::rules) fn profile_args_as_told(run: &PluginCall, entry: &AccessEnt
         .iter()
         .filter(|addition| (addition.is_claimed)(&entry.run.consumer));
     Answer::each(claimed, |addition| {
-        let (words, passed) = (addition.words(entry.provider), (addition.given)(run));
+        let (words, passed) = (addition.words(entry.provider), (addition.inputs)(run));
         if words.is_empty() {
             return Answer::NotApplicable;
         }
@@ -101,7 +101,7 @@ pub(in crate::rules) fn nothing_leaks_between_profiles(run: &PluginCall, entry: 
         if published.is_empty() {
             return Answer::NotApplicable;
         }
-        let passed = (addition.given)(run);
+        let passed = (addition.inputs)(run);
         let count = |words: &[String], word: &String| words.iter().filter(|other| *other == word).count();
         let mut published = passed.iter().filter(|word| published.contains(word));
         let foreign = published.find(|word| count(passed, word) > count(&own_words, word));
@@ -151,7 +151,7 @@ struct Addition {
     is_claimed: fn(&ConsumerSpec) -> bool,
     /// The words in the content of the extension.
     of: fn(&Value) -> Vec<String>,
-    given: fn(&PluginCall) -> &[String],
+    inputs: fn(&PluginCall) -> &[String],
     /// Whether the plugin got what its own profile adds.
     is_passed: fn(&[String], &[String]) -> bool,
     /// Whether it is a warning only if the plugin did not get it.
@@ -168,10 +168,10 @@ const ADDITIONS: [Addition; 2] = [
             let words = list.as_array().into_iter().flatten().filter_map(Value::as_str);
             words.map(str::to_owned).collect()
         },
-        given: |run| &run.args,
-        is_passed: |own, given| {
-            let mut given = given.iter();
-            own.iter().all(|own| given.any(|given| given == own))
+        inputs: |run| &run.args,
+        is_passed: |words, inputs| {
+            let mut inputs = inputs.iter();
+            words.iter().all(|word| inputs.any(|input| input == word))
         },
         is_warning: false,
     },
@@ -185,11 +185,11 @@ const ADDITIONS: [Addition; 2] = [
             let words = map.filter_map(|(name, value)| Some(format!("{name}={}", value.as_str()?)));
             words.collect()
         },
-        given: |run| &run.env,
-        is_passed: |own, given| {
+        inputs: |run| &run.env,
+        is_passed: |words, inputs| {
             let name = |variable: &String| variable.split('=').next().map(str::to_owned);
-            let given: Vec<_> = given.iter().map(name).collect();
-            own.iter().all(|own| given.contains(&name(own)))
+            let inputs: Vec<_> = inputs.iter().map(name).collect();
+            words.iter().all(|word| inputs.contains(&name(word)))
         },
         is_warning: true,
     },

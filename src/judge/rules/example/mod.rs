@@ -225,7 +225,7 @@ fn lost(input: &Value, output: &Value) -> Option<String> {
     match (input, output) {
         (Value::Object(input), Value::Object(output)) => input.iter().find_map(|(key, value)| {
             match output.get(key) {
-                Some(kept) => lost(value, kept).map(|path| format!("{key}.{path}")),
+                Some(part) => lost(value, part).map(|path| format!("{key}.{path}")),
                 // Empty values are not written back.
                 None if is_nothing(value) => None,
                 None => Some(key.clone()),
@@ -233,7 +233,7 @@ fn lost(input: &Value, output: &Value) -> Option<String> {
         }),
         (Value::Array(input), Value::Array(output)) => {
             let mut items = input.iter().zip(output).enumerate();
-            items.find_map(|(index, (value, kept))| Some(format!("{index}.{}", lost(value, kept)?)))
+            items.find_map(|(index, (value, part))| Some(format!("{index}.{}", lost(value, part)?)))
         }
         _ => None,
     }

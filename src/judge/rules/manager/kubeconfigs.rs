@@ -157,10 +157,10 @@ pub(crate) fn secret_single_consumer(secret: &ConsumerSecret, hub: &Hub) -> Answ
         let mut pairs = pairs.iter();
         pairs.find_map(|(user, guest)| Some((user, guest, owner_of_guest(hub, consumer, user, guest)?)))
     });
-    if let Some((own, guest, (owner, other))) = guest {
-        let (own, guest, path) = (&own.name, &guest.name, path(other));
+    if let Some((user, guest, (owner, other))) = guest {
+        let (user, guest, path) = (&user.name, &guest.name, path(other));
         let observed =
-            format!("credentials of {own} and {guest}; {path} has those of {guest} for consumer {owner}");
+            format!("credentials of {user} and {guest}; {path} has those of {guest} for consumer {owner}");
         let message = "the Secret contains the credentials of two consumers";
         return Answer::broken(finding(message, "one consumer's credentials", observed));
     }

@@ -240,7 +240,7 @@ impl ManagerHooks {
                 _ => {}
             }
         }
-        let mut called = Called::done();
+        let mut called = Called::success();
         if !self.habits.idle {
             let member = driver::HookMember::named(self.other_name(name));
             let call = Call {

@@ -95,11 +95,8 @@ async fn fake_members_fill_the_inventory_and_everything_is_taken_back() {
     let scheduler = Scheduler::on_members(&world).await;
     let seen = run_scheduler(&world, &scheduler, &placing(&scheduler), future::pending()).await;
     let driver = seen.driver();
-    assert!(
-        driver.unavailable_actions.is_empty(),
-        "{:?}",
-        driver.unavailable_actions
-    );
+    let unavailable = &driver.unavailable_actions;
+    assert!(unavailable.is_empty(), "{unavailable:?}");
     seen.assert_done();
     let waiting = [Restart, PutForeignSlice, Join];
     for step in &driver.steps {
@@ -206,13 +203,9 @@ async fn a_missing_right_on_slices_is_the_reason() {
     let may_not_delete = "the runner may not delete placementdecisions: grant delete on placementdecisions";
     seen.assert_lacking(DriverAction::DeleteSlice, may_not_delete);
     seen.assert_lacking(DriverAction::PutForeignSlice, "may not create placementdecisions");
-    assert!(
-        !seen
-            .driver()
-            .unavailable_actions
-            .contains_key(&DriverAction::EmptySlice)
-    );
-    assert_eq!(seen.driver().written_slices.len(), 1);
+    let driver = seen.driver();
+    assert!(!driver.unavailable_actions.contains_key(&DriverAction::EmptySlice));
+    assert_eq!(driver.written_slices.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -225,11 +218,7 @@ async fn placement_hooks_are_unused_if_only_profiles_are_judged() {
     let calls = scheduler.manager.calls.lock().expect("no panic").clone();
     assert!(!calls.iter().any(|call| call.contains("place")), "{calls:?}");
     let driver = seen.driver();
-    assert!(
-        driver
-            .available_actions
-            .iter()
-            .all(|action| !action.is_on_placements())
-    );
+    let mut available = driver.available_actions.iter();
+    assert!(available.all(|action| !action.is_on_placements()));
     assert_eq!(driver.written_slices.len(), 0);
 }

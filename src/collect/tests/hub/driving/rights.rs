@@ -50,10 +50,7 @@ async fn a_driver_of_placements_uses_exactly_its_role() {
     };
     let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
     let seen = run_scheduler(&bound.world, &scheduler, &plan, future::pending()).await;
-    assert!(
-        seen.driver().unavailable_actions.is_empty(),
-        "{:?}",
-        seen.driver().unavailable_actions
-    );
+    let unavailable = &seen.driver().unavailable_actions;
+    assert!(unavailable.is_empty(), "{unavailable:?}");
     bound.compare();
 }

@@ -230,13 +230,13 @@ async fn a_missing_right_on_profiles_is_the_reason() {
     seen.assert_lacking(DriverAction::PutForeignProfile, "may not create clusterprofiles");
     seen.assert_lacking(DriverAction::TamperStatus, "may not patch clusterprofiles/status");
     // The rest is done.
+    let driver = seen.driver();
     assert!(
-        !seen
-            .driver()
+        !driver
             .unavailable_actions
             .contains_key(&DriverAction::RemoveLabel)
     );
-    assert_eq!(seen.driver().written_profiles.len(), 2);
+    assert_eq!(driver.written_profiles.len(), 2);
 }
 
 #[tokio::test(start_paused = true)]

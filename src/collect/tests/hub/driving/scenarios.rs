@@ -16,11 +16,8 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
     assert!(seen.evidence.gaps.is_empty(), "{:?}", seen.evidence.gaps);
     let driver = seen.driver();
     let namespaces = [DriverAction::DeleteNamespace, DriverAction::CreateNamespace];
-    assert!(
-        driver.unavailable_actions.keys().eq(&namespaces),
-        "{:?}",
-        driver.unavailable_actions
-    );
+    let unavailable = &driver.unavailable_actions;
+    assert!(unavailable.keys().eq(&namespaces), "{unavailable:?}");
     seen.assert_done();
     for step in &driver.steps {
         let is_foreign = step.scenario == Scenario::ForeignProfile;
