@@ -1,5 +1,8 @@
 //! Checks that a schema is structural.
 
+use std::{collections::HashSet, sync::LazyLock};
+
+use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::Value;
 
@@ -33,8 +36,23 @@ const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 /// Fields of JSON Schema that CRDs do not support.
 const UNSUPPORTED: &str = "$ref definitions dependencies patternProperties additionalItems id";
 
-/// Adds the errors of a version's schema. Checks that span several fields run only if the single fields are valid.
+/// Schemas without errors, by their JSON text: servers read a CRD several times, and many in one process read the same.
+static VALID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
+
+/// Adds the errors of a version's schema.
 pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
+    let (text, before) = (schema.to_string(), errors.len());
+    if VALID.lock().contains(&text) {
+        return;
+    }
+    check_schema(schema, path, errors);
+    if errors.len() == before {
+        VALID.lock().insert(text);
+    }
+}
+
+/// Checks that span several fields run only if the single fields are valid.
+fn check_schema(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     let before = errors.len();
     if schema["type"] != "object" {
         let (field, why) = (path.child("type"), "must be object at the root");
@@ -101,7 +119,9 @@ fn check_words(schema: &Value, path: &Path<'_>, within: Option<&str>, errors: &m
     if !kind.is_empty() && !TYPES.contains(&kind) {
         errors.not_supported(path.child("type"), kind, &TYPES);
     }
-    if let Err(error) = Regex::new(pattern) {
+    if !pattern.is_empty()
+        && let Err(error) = Regex::new(pattern)
+    {
         let why = format!("must be a valid regular expression, but isn't: {error}");
         errors.invalid(path.child("pattern"), pattern, &why);
     }
