@@ -16,6 +16,8 @@
 //! Where the types ask CEL's `format` library for a name, these definitions match it with that library's expression:
 //! only Kubernetes 1.32 and newer compile rules with `format`.
 
+use std::sync::LazyLock;
+
 use evidence::user_file::read_compiled_in;
 pub use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::{
@@ -41,17 +43,20 @@ pub fn all() -> Vec<CustomResourceDefinition> {
 
 /// ClusterProfile (KEP-4322): `v1alpha1`, which is stored, and the stricter `v1alpha2`.
 pub fn cluster_profile() -> CustomResourceDefinition {
-    parse(CLUSTER_PROFILE)
+    static PARSED: LazyLock<CustomResourceDefinition> = LazyLock::new(|| parse(CLUSTER_PROFILE));
+    PARSED.clone()
 }
 
 /// PlacementDecision (KEP-5313): `v1alpha1`, which is stored, and the stricter `v1alpha2`. Neither has a status.
 pub fn placement_decision() -> CustomResourceDefinition {
-    parse(PLACEMENT_DECISION)
+    static PARSED: LazyLock<CustomResourceDefinition> = LazyLock::new(|| parse(PLACEMENT_DECISION));
+    PARSED.clone()
 }
 
 /// ClusterProperty (About API, KEP-2149): `v1alpha1` and `v1beta1`, which differ only in name; `v1beta1` is stored.
 pub fn cluster_property() -> CustomResourceDefinition {
-    parse(CLUSTER_PROPERTY)
+    static PARSED: LazyLock<CustomResourceDefinition> = LazyLock::new(|| parse(CLUSTER_PROPERTY));
+    PARSED.clone()
 }
 
 /// A definition of objects of any shape.
