@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{Authored, Count, Value, Write, Writes, named::names};
 use crate::{
-    engine::{author::is_part_of, change::changed_fields, prelude::*},
+    engine::{author::is_part_of, prelude::*},
     time::{Bucket, skew},
 };
 
@@ -88,8 +88,8 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
         for write in writes {
             match (write.request, write.versions()) {
                 (Some(request), _) => tally.add_request(request),
-                (None, Some((before, after))) => {
-                    let fields = changed_fields(&before.object, &after.object);
+                (None, Some(_)) => {
+                    let fields = write.changed_fields().iter().cloned();
                     tally.add(listed(&self.author(write).names), fields);
                 }
                 (None, None) => {}

@@ -5,6 +5,8 @@ mod budget;
 mod laws;
 mod named;
 
+use std::cell::OnceCell;
+
 pub(crate) use self::budget::BUDGET;
 pub use self::budget::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
 use self::named::{NamedWrites, names};
@@ -38,6 +40,8 @@ pub(crate) struct Write<'e, T> {
     pub(crate) request: Option<&'e Request>,
     /// What the watch observed; none for a write of the audit log.
     change: Option<Change<'e, T>>,
+    /// See [`Self::changed_fields`].
+    changed_fields: OnceCell<BTreeSet<String>>,
 }
 
 /// Writes by their authors, without those that are known to be another client's.
@@ -70,6 +74,14 @@ impl<'e, T: Judged> Write<'e, T> {
     pub(crate) fn versions(&self) -> Option<(&'e Version<T>, &'e Version<T>)> {
         let change = self.change.as_ref()?;
         change.before.zip(change.after)
+    }
+
+    /// The fields in which both versions differ.
+    fn changed_fields(&self) -> &BTreeSet<String> {
+        let fields =
+            |(before, after): (&Version<T>, &Version<T>)| changed_fields(&before.object, &after.object);
+        self.changed_fields
+            .get_or_init(|| self.versions().map(fields).unwrap_or_default())
     }
 
     fn is_of_status(&self) -> bool {
@@ -116,7 +128,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
 
     pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {
         let authors = T::authors(self.named.hub);
-        let (Some(change), Some((before, after))) = (&write.change, write.versions()) else {
+        let (Some(change), Some(_)) = (&write.change, write.versions()) else {
             return match write.request {
                 Some(request) if self.count == Count::Changing && request.changed.is_none() => {
                     Attribution::unknown(NO_RESPONSES)
@@ -127,7 +139,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
         };
         let field = match &self.field {
             Some(field) => field.clone(),
-            None => common_field(&changed_fields(&before.object, &after.object)),
+            None => common_field(write.changed_fields()),
         };
         authors.of_change(change, &field)
     }

@@ -1,6 +1,6 @@
 //! The writes to the objects of one name, from the audit log or the watch.
 
-use std::ptr;
+use std::{cell::OnceCell, ptr};
 
 use evidence::Requests;
 
@@ -178,6 +178,7 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
                 reported: at,
                 request: Some(request),
                 change: None,
+                changed_fields: OnceCell::new(),
             });
         }
         objects.retain(|writes| !writes.is_empty());
@@ -218,6 +219,7 @@ fn observed<'e, T: Judged>(
             reported: change.seen_at,
             request: None,
             change: Some(change.clone()),
+            changed_fields: OnceCell::new(),
         })
     });
     writes.collect()
