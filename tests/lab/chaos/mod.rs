@@ -9,18 +9,14 @@ mod rows;
 mod schedules;
 mod world;
 
-use std::time::Duration;
-
-use collect::connect::Connection;
 use judge::Verdict;
-use tokio::time::resume;
 
 use self::{
     fault::{Act, Fault, On},
     rows::rows,
-    world::{Manager, Outcome, World, run},
+    world::{Manager, Outcome, run},
 };
-use super::{on_all_cores, paused_runtime};
+use super::on_all_cores;
 
 /// The window in which a run has to end within a minute, and one in which something happens.
 const SHORT: u64 = 4;
@@ -161,7 +157,6 @@ fn object_is_not_read_beyond_its_bound() {
     assert!(refused.outputs.contains("too large"), "{}", refused.outputs);
 }
 
-/// By the machine's clock: the simulated one does not move during an endless stream.
 #[test]
 fn endless_stream_does_not_prevent_the_end_of_a_run() {
     const OBSERVE: u64 = 1;
@@ -170,14 +165,7 @@ fn endless_stream_does_not_prevent_the_end_of_a_run() {
         Fault::always(On::Resume, Act::Floods),
     ];
     let honest = honest(Manager::Leaking, OBSERVE);
-    let outcome = paused_runtime().block_on(async {
-        let world = World::new(Manager::Leaking).await;
-        let (client, traffic) = world.proxied(&faults);
-        let hub = Connection::new(client, "lab");
-        resume();
-        let window = Duration::from_secs(OBSERVE);
-        world.observe(&hub, window, &faults, &traffic).await
-    });
+    let outcome = run(Manager::Leaking, OBSERVE, &faults);
     check(&honest, &faults, OBSERVE, &outcome).expect("no complaint");
     assert!(!outcome.verdicts.is_empty(), "{}", outcome.outputs);
 }

@@ -8,14 +8,14 @@ use std::{
 };
 
 use bytes::Bytes;
-use futures::{Stream, StreamExt as _, future::pending, stream};
+use futures::{FutureExt as _, Stream, StreamExt as _, future::pending, stream};
 use http::{HeaderValue, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, StreamBody, combinators::UnsyncBoxBody};
 use hyper::body::Frame;
 use jiff::{SignedDuration, Timestamp, fmt::rfc2822};
 use kube::{Client, client::Body};
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, advance, sleep};
 use tokio_rustls::rustls::{self, CertificateError};
 
 use super::{
@@ -137,7 +137,8 @@ impl Proxy {
             Act::Floods => {
                 let event = ADDED.replace("PROFILE", &profile("flood").to_string());
                 let bookmarks = with_version(BOOKMARK, uri).repeat(999);
-                Response::new(boxed(repeated("", &(event + &bookmarks))))
+                let pieces = repeated("", &(event + &bookmarks));
+                Response::new(boxed(pieces.inspect(|_| pass_time())))
             }
             Act::Hangs => pending().await,
             Act::Resets => return Err(reset()),
@@ -262,6 +263,11 @@ fn slowly<T>(items: impl Stream<Item = T>) -> impl Stream<Item = T> {
         sleep(Duration::from_millis(500)).await;
         item
     })
+}
+
+/// Moves the paused clock, which stands still while a stream is never idle, without giving way to other tasks.
+fn pass_time() {
+    let _ = advance(Duration::from_millis(100)).now_or_never();
 }
 
 /// The first text, and then the second one without end.
