@@ -75,32 +75,44 @@ fn ends_soon(kubeconfig: &str, flags: &str, parts: &[&str]) -> String {
 #[test]
 fn endless_answer_is_given_up_and_reported() {
     let long = "Content-Length: 100000\r\n\r\n";
-    for (head, piece) in [
-        ("200 OK\r\n", "X-More: yes\r\n"),
-        (&format!("200 OK\r\n{long}"), " "),
-        ("200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\n \r\n"),
-        (&format!("403 Forbidden\r\n{long}"), " "),
-    ] {
-        let folder = Folder::new();
-        let asks_for_compression = Arc::new(AtomicBool::new(false));
-        let has_asked = Arc::clone(&asks_for_compression);
-        let head = format!("HTTP/1.1 {head}");
-        let kubeconfig = hub(&folder, move |mut stream| {
-            let mut request = [0; 4096];
-            let length = stream.read(&mut request).unwrap_or_default();
-            let request = String::from_utf8_lossy(&request[..length]).to_lowercase();
-            has_asked.fetch_or(request.contains("accept-encoding"), Ordering::Relaxed);
-            let _ = stream.write_all(head.as_bytes());
-            let timeout = Some(Duration::from_millis(20));
-            stream.set_read_timeout(timeout).expect("a timeout");
-            // Until the client closes the connection.
-            while !matches!(stream.read(&mut [0]), Ok(0)) && stream.write_all(piece.as_bytes()).is_ok() {}
-        });
-        ends_soon(&kubeconfig, &format!("--json {}", folder.flag("json")), &[]);
-        assert_eq!(folder.json("json")["decision"], "inconclusive", "{piece:?}");
-        // A few compressed bytes may unpack to many.
-        assert!(!asks_for_compression.load(Ordering::Relaxed));
-    }
+    let answers = [
+        ("200 OK\r\n".to_owned(), "X-More: yes\r\n"),
+        (format!("200 OK\r\n{long}"), " "),
+        (
+            "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_owned(),
+            "1\r\n \r\n",
+        ),
+        (format!("403 Forbidden\r\n{long}"), " "),
+    ];
+    // In parallel: each run waits for its timeout.
+    thread::scope(|scope| {
+        for (head, piece) in answers {
+            scope.spawn(move || assert_given_up(&head, piece));
+        }
+    });
+}
+
+/// Asserts that a run on a hub which answers with the head, and then the piece without end, ends soon.
+fn assert_given_up(head: &str, piece: &'static str) {
+    let folder = Folder::new();
+    let asks_for_compression = Arc::new(AtomicBool::new(false));
+    let has_asked = Arc::clone(&asks_for_compression);
+    let head = format!("HTTP/1.1 {head}");
+    let kubeconfig = hub(&folder, move |mut stream| {
+        let mut request = [0; 4096];
+        let length = stream.read(&mut request).unwrap_or_default();
+        let request = String::from_utf8_lossy(&request[..length]).to_lowercase();
+        has_asked.fetch_or(request.contains("accept-encoding"), Ordering::Relaxed);
+        let _ = stream.write_all(head.as_bytes());
+        let timeout = Some(Duration::from_millis(20));
+        stream.set_read_timeout(timeout).expect("a timeout");
+        // Until the client closes the connection.
+        while !matches!(stream.read(&mut [0]), Ok(0)) && stream.write_all(piece.as_bytes()).is_ok() {}
+    });
+    ends_soon(&kubeconfig, &format!("--json {}", folder.flag("json")), &[]);
+    assert_eq!(folder.json("json")["decision"], "inconclusive", "{piece:?}");
+    // A few compressed bytes may unpack to many.
+    assert!(!asks_for_compression.load(Ordering::Relaxed));
 }
 
 #[test]

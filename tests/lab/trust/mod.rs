@@ -11,6 +11,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::PermissionsExt,
+    thread,
 };
 
 use apiserver::{ApiServer, Misbehaviour};
@@ -377,12 +378,14 @@ async fn no_secret_of_a_member_gets_out() {
     let members = folder.write("members.yaml", &members);
     let runner = folder.flag("kubeconfig");
     let doctor = format!("doctor --kubeconfig {runner} --members {members}");
-    let left = in_background(move || call(doctor)).await;
-    assert_eq!(left.code, Some(0), "{}", left.printed());
-    assert_contains(&left.printed(), &["default/a (context here of"]);
-    left.is_clean("members of the doctor");
     let flags = format!("--observe 1s --settle 0s --members {members} --members from-secrets");
-    let left = in_background(move || call(format!("run --kubeconfig {runner} {flags}"))).await;
+    let run = format!("run --kubeconfig {runner} {flags}");
+    // In parallel: both wait for members that do not answer.
+    let doctor = in_background(move || call(doctor));
+    let (doctor, left) = tokio::join!(doctor, in_background(move || call(run)));
+    assert_eq!(doctor.code, Some(0), "{}", doctor.printed());
+    assert_contains(&doctor.printed(), &["default/a (context here of"]);
+    doctor.is_clean("members of the doctor");
     assert_eq!(left.code, Some(1), "{}", left.printed());
     left.is_clean("members");
     let received_requests = echoing_members.iter().all(EchoingMember::has_requests);
@@ -503,21 +506,29 @@ fn no_secret_of_the_runner_gets_out() {
         kubeconfig(server, &plugin)
     });
     let clusters = lines(RUNNER_CLUSTERS).map(|cluster| kubeconfig(cluster, "token: CANARY-token"));
-    for kubeconfig in users.chain(plugins).chain(clusters) {
-        let path = folder.write("kubeconfig", &kubeconfig);
-        let left = call(format!("run --kubeconfig {path} --observe 0s"));
-        // A file that is not a kubeconfig is bad usage.
-        let is_parsed = !left.printed().contains("not a valid kubeconfig");
-        let code = if is_parsed { 4 } else { 2 };
-        assert_eq!(left.code, Some(code), "{kubeconfig}: {}", left.printed());
-        let printed = left.printed();
-        let errors = printed.lines().filter(|line| line.starts_with("error: "));
-        assert_eq!(errors.count(), 1, "{printed}");
-        left.is_clean(&kubeconfig);
-        let left = call(format!("doctor --kubeconfig {path}"));
-        assert_eq!(left.code, Some(code), "{kubeconfig}: {}", left.printed());
-        left.is_clean(&format!("the doctor and {kubeconfig}"));
-    }
+    let kubeconfigs = users.chain(plugins).chain(clusters);
+    // In parallel: a run waits before it tries again.
+    thread::scope(|scope| {
+        for (number, kubeconfig) in kubeconfigs.enumerate() {
+            let path = folder.write(&format!("kubeconfig-{number}"), &kubeconfig);
+            scope.spawn(move || assert_no_secret_of(&kubeconfig, &path));
+        }
+    });
+}
+
+fn assert_no_secret_of(kubeconfig: &str, path: &str) {
+    let left = call(format!("run --kubeconfig {path} --observe 0s"));
+    // A file that is not a kubeconfig is bad usage.
+    let is_parsed = !left.printed().contains("not a valid kubeconfig");
+    let code = if is_parsed { 4 } else { 2 };
+    assert_eq!(left.code, Some(code), "{kubeconfig}: {}", left.printed());
+    let printed = left.printed();
+    let errors = printed.lines().filter(|line| line.starts_with("error: "));
+    assert_eq!(errors.count(), 1, "{printed}");
+    left.is_clean(kubeconfig);
+    let left = call(format!("doctor --kubeconfig {path}"));
+    assert_eq!(left.code, Some(code), "{kubeconfig}: {}", left.printed());
+    left.is_clean(&format!("the doctor and {kubeconfig}"));
 }
 
 #[test]
