@@ -180,6 +180,8 @@ fn judge_example(rule: &Rule, example: &Example) -> Option<RuleVerdict> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use anstream::adapter::strip_str;
 
     use super::*;
@@ -190,34 +192,44 @@ mod tests {
 
     #[test]
     fn every_rule_is_explained_in_80_columns_with_the_findings_of_its_example() {
-        for rule in rules::all() {
-            let page = strip_str(&explanation(rule, Some(80))).to_string();
-            for line in page.lines() {
-                // A path or a command stays whole, and the YAML of an example is not wrapped.
-                let is_yaml = line.starts_with("    ") && (line.contains(": ") || line.contains("- "));
-                let is_whole = line.split_whitespace().count() <= 2 || line.contains("conformance explain ");
-                let fits = line.chars().count() <= 80 || is_whole || is_yaml;
-                assert!(fits, "{}: too wide: {line}", rule.id);
-                assert!(!line.chars().any(char::is_control), "{}: {line:?}", rule.id);
+        let rules = rules::all();
+        let share = rules
+            .len()
+            .div_ceil(thread::available_parallelism().map_or(2, usize::from));
+        thread::scope(|scope| {
+            for rules in rules.chunks(share) {
+                scope.spawn(move || rules.iter().for_each(assert_is_explained));
             }
-            let mut examples = rule.facts.examples.iter();
-            let place = examples.position(|example| example.get("fails").is_some());
-            let examples = Example::of(rule).expect("examples");
-            let verdict = place.and_then(|place| judge_example(rule, &examples[place]));
-            let verdict = verdict.expect("an example fails");
-            let page = words(&page);
-            for text in [
-                &verdict.findings[0].message,
-                &rule.facts.title,
-                &rule.facts.remedy,
-                &rule.facts.first().source,
-            ] {
-                assert!(
-                    page.contains(&words(text)),
-                    "{}: {text} is not in: {page}",
-                    rule.id
-                );
-            }
+        });
+    }
+
+    fn assert_is_explained(rule: &Rule) {
+        let page = strip_str(&explanation(rule, Some(80))).to_string();
+        for line in page.lines() {
+            // A path or a command stays whole, and the YAML of an example is not wrapped.
+            let is_yaml = line.starts_with("    ") && (line.contains(": ") || line.contains("- "));
+            let is_whole = line.split_whitespace().count() <= 2 || line.contains("conformance explain ");
+            let fits = line.chars().count() <= 80 || is_whole || is_yaml;
+            assert!(fits, "{}: too wide: {line}", rule.id);
+            assert!(!line.chars().any(char::is_control), "{}: {line:?}", rule.id);
+        }
+        let mut examples = rule.facts.examples.iter();
+        let place = examples.position(|example| example.get("fails").is_some());
+        let examples = Example::of(rule).expect("examples");
+        let verdict = place.and_then(|place| judge_example(rule, &examples[place]));
+        let verdict = verdict.expect("an example fails");
+        let page = words(&page);
+        for text in [
+            &verdict.findings[0].message,
+            &rule.facts.title,
+            &rule.facts.remedy,
+            &rule.facts.first().source,
+        ] {
+            assert!(
+                page.contains(&words(text)),
+                "{}: {text} is not in: {page}",
+                rule.id
+            );
         }
     }
 
