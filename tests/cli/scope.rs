@@ -46,7 +46,7 @@ fn evidence_keeps_agents_and_the_expected_number_of_profiles() {
 fn configuration_serves_runs_of_either_role() {
     let folder = Folder::new();
     let config = folder.config("schedulerUser: reader");
-    let run = format!("{LAB} --config {config} --driver none version/");
+    let run = format!("{LAB} --observe 1m --config {config} --driver none version/");
     let parts = ["ignoring `schedulerUser` of", "only to --role scheduler"];
     expect_output(0, &run, &parts);
     folder.config("schedulerUser: reader\nrole: [manager, scheduler]");
@@ -91,7 +91,7 @@ fn narrowed_run_is_never_conformant() {
 fn run_of_some_namespaces_is_never_conformant() {
     let folder = Folder::new();
     let json = folder.flag("report.json");
-    let lab = "run --hub lab --manager reference=identity/name-unique --driver none";
+    let lab = "run --hub lab --manager reference=identity/name-unique --driver none --observe 1m";
     expect(1, lab);
     let one = format!("{lab} -n lab-fleet --json {json}");
     expect_output(0, &one, &["no violation found: ", "all namespaces"]);

@@ -77,7 +77,8 @@ fn invalid_waivers_are_refused_before_the_run() {
 fn idle_waiver_is_reported_for_each_api() {
     let folder = Folder::new();
     let waivers = folder.flag("waivers.yaml");
-    let lab = format!("run --hub lab --manager reference --strict --driver none --waivers {waivers}");
+    let lab =
+        format!("run --hub lab --manager reference --observe 1m --strict --driver none --waivers {waivers}");
     for rule in ["version/well-formed", "placement-slices/decisions-present"] {
         folder.waivers(&[(rule, "expires: 2999-01-01")]);
         let complaint = format!("the waiver of {rule} waives nothing");
