@@ -47,35 +47,41 @@ fn wait_for(output: &mut impl BufRead, part: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn interrupted_run_leaves_partial_reports() {
-    for name in ["-INT", "-TERM"] {
-        let (output, folder) = with_lab(move |folder| {
-            let (child, mut stderr) = start(folder, "");
-            wait_for(&mut stderr, " of 10m: ");
-            signal(&child, name);
-            wait_for(&mut stderr, "stopping: ");
-            child.wait_with_output().expect("it ends")
-        })
-        .await;
-        let out = String::from_utf8(output.stdout).expect("UTF-8");
-        assert_eq!(output.status.code(), Some(3), "{name}: {out}");
-        let decision = "inconclusive for edition standard: the run was cut short ";
-        assert_contains(&out, &[decision, "; partial: it was stopped"]);
+    // In parallel: each waits until its run reports progress.
+    tokio::join!(
+        assert_partial_reports_after("-INT"),
+        assert_partial_reports_after("-TERM")
+    );
+}
 
-        let report = folder.json("json");
-        assert_eq!(report["decision"], "inconclusive");
-        assert_eq!(report["partial"], true);
-        assert!(report["profiles"].as_u64() > Some(10), "{report:#}");
-        for (report, part) in [
-            ("junit", "it was stopped"),
-            ("markdown", "partial"),
-            ("badge", "inconclusive"),
-        ] {
-            assert_contains(&folder.text(report), &[part]);
-        }
-        // The evidence until then can be judged again.
-        let replay = format!("replay {}", folder.flag("record"));
-        expect_output(3, replay, &["the run was cut short"]);
+async fn assert_partial_reports_after(name: &'static str) {
+    let (output, folder) = with_lab(move |folder| {
+        let (child, mut stderr) = start(folder, "");
+        wait_for(&mut stderr, " of 10m: ");
+        signal(&child, name);
+        wait_for(&mut stderr, "stopping: ");
+        child.wait_with_output().expect("it ends")
+    })
+    .await;
+    let out = String::from_utf8(output.stdout).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(3), "{name}: {out}");
+    let decision = "inconclusive for edition standard: the run was cut short ";
+    assert_contains(&out, &[decision, "; partial: it was stopped"]);
+
+    let report = folder.json("json");
+    assert_eq!(report["decision"], "inconclusive");
+    assert_eq!(report["partial"], true);
+    assert!(report["profiles"].as_u64() > Some(10), "{report:#}");
+    for (report, part) in [
+        ("junit", "it was stopped"),
+        ("markdown", "partial"),
+        ("badge", "inconclusive"),
+    ] {
+        assert_contains(&folder.text(report), &[part]);
     }
+    // The evidence until then can be judged again.
+    let replay = format!("replay {}", folder.flag("record"));
+    expect_output(3, replay, &["the run was cut short"]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
