@@ -35,7 +35,7 @@ pub(crate) const EXEC_INFO: &str = "KUBERNETES_EXEC_INFO";
 const SHOWN: usize = 200;
 
 /// A plugin that has given a token, and gives the next one when that expires.
-pub(crate) struct Login {
+pub(crate) struct ExecLogin {
     exec: ExecConfig,
     limit: Duration,
     clock: Clock,
@@ -49,7 +49,7 @@ struct Token {
 
 /// Takes the plugin out of a configuration and runs it, for `limit` at most. Its certificate goes into the configuration, and
 /// its token into the login, which the client needs: see [`with_login`].
-pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<Login>, ClientError> {
+pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Option<ExecLogin>, ClientError> {
     let Some(exec) = take_plugin(&mut config.auth_info)? else {
         return Ok(None);
     };
@@ -63,7 +63,7 @@ pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Optio
         user.client_key_data = key.map(|key| key.to_owned().into());
     }
     let token = Token::of(&credential)?;
-    Ok(token.map(|token| Login {
+    Ok(token.map(|token| ExecLogin {
         exec,
         limit,
         clock: Clock::system(),
@@ -72,7 +72,7 @@ pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Optio
 }
 
 /// A client that shows the token of a login, if there is one.
-pub(crate) fn with_login(client: Client, login: Option<Login>) -> Client {
+pub(crate) fn with_login(client: Client, login: Option<ExecLogin>) -> Client {
     match login {
         Some(login) => login.with(client),
         None => client,
@@ -97,7 +97,7 @@ fn take_plugin(user: &mut AuthInfo) -> Result<Option<ExecConfig>, ClientError> {
     Ok(user.exec.take().filter(|_| !has_other))
 }
 
-impl Login {
+impl ExecLogin {
     fn with(self, client: Client) -> Client {
         let namespace = client.default_namespace().to_owned();
         let login = Arc::new(self);
@@ -239,7 +239,7 @@ pub(crate) struct ExecCredential {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Printed {
+struct PrintedCredential {
     api_version: String,
     kind: String,
     #[serde(default)]
@@ -263,7 +263,7 @@ impl ExecCredential {
     /// Reads a plugin's answer as client-go does: JSON or YAML, in the version that was asked for. None: any version.
     /// The error goes on after "the plugin's answer", and quotes none of it.
     pub fn read(printed: &[u8], version: Option<&str>) -> Result<Self, String> {
-        let printed: Option<Printed> = serde_json::from_slice(printed)
+        let printed: Option<PrintedCredential> = serde_json::from_slice(printed)
             .ok()
             .or_else(|| serde_saphyr::from_slice(printed).ok());
         let printed = printed

@@ -161,7 +161,7 @@ mod tests {
             call::{REQUEST_TIMEOUT, TimedClient, read, request, send},
             failure::Failure,
         },
-        watch::lines::{Event, Lines},
+        watch::lines::{Lines, WatchEvent},
     };
 
     /// Nothing that a scanner would recognize.
@@ -224,12 +224,12 @@ mod tests {
         );
         let patience = Duration::from_secs(1);
         let line = lines.next(patience).await.expect("a line").expect("a line");
-        let Ok(Event::Added(object)) = Event::read(&line) else {
+        let Ok(WatchEvent::Added(object)) = WatchEvent::read(&line) else {
             panic!("{line:?}")
         };
         assert_eq!(serde_json::from_slice::<Value>(object).expect("JSON"), found);
         let line = lines.next(patience).await.expect("a line").expect("a line");
-        assert_redacted(&Event::read(&line).expect_err("a failure"));
+        assert_redacted(&WatchEvent::read(&line).expect_err("a failure"));
     }
 
     #[test]

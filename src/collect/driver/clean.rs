@@ -13,7 +13,7 @@ use evidence::{
     runs::LABEL_RUN,
 };
 
-use super::{Commands, DriverFile, Journal, Touched, UndoEntry, Writes, call_undo, list_labelled};
+use super::{Commands, DriverFile, DriverWrites, Journal, Touched, UndoEntry, call_undo, list_labelled};
 use crate::{
     clock::Clock,
     connect::{Connection, HubAccess},
@@ -112,7 +112,7 @@ async fn undo_all(
 ) {
     let run = &journal.head.run;
     let client = hub.timed();
-    let writes = Writes::new(&client, target, run, Touched::default());
+    let writes = DriverWrites::new(&client, target, run, Touched::default());
     for entry in journal.pending().into_iter().rev() {
         let outcome = match &entry {
             UndoEntry::Hook { action, name } => call_hook(access, run, driver_file, *action, name).await,

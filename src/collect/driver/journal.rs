@@ -22,7 +22,7 @@ const EXTENSION: &str = "jsonl";
 /// The changes that a run must undo.
 #[derive(Debug, Default)]
 pub struct Journal {
-    pub(super) head: Head,
+    pub(super) head: JournalHead,
     /// Its locked file; none if the hub ends with the run.
     file: Option<(PathBuf, File)>,
     /// The changes that are not undone, oldest first.
@@ -34,7 +34,7 @@ pub struct Journal {
 /// Identifies the run, its hub and its driver file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Head {
+pub struct JournalHead {
     /// The run's id.
     pub run: String,
     /// When it began.
@@ -80,8 +80,8 @@ pub(crate) struct FieldChange {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Line {
-    Run(Head),
+enum JournalLine {
+    Run(JournalHead),
     Undo(UndoEntry),
     Undone(UndoEntry),
 }
@@ -113,7 +113,7 @@ impl Journal {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn begin(folder: &Path, head: Head) -> io::Result<Self> {
+    pub fn begin(folder: &Path, head: JournalHead) -> io::Result<Self> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]
@@ -122,11 +122,11 @@ impl Journal {
         let path = folder.join(&head.run).with_extension(EXTENSION);
         let file = create_private_file(&path)?;
         file.lock()?;
-        let head = Head {
+        let head = JournalHead {
             server: without_credentials(&head.server).into_owned(),
             ..head
         };
-        write(&file, &Line::Run(head.clone()))?;
+        write(&file, &JournalLine::Run(head.clone()))?;
         Ok(Self {
             is_whole: true,
             head,
@@ -167,7 +167,7 @@ impl Journal {
     pub(crate) fn record_undo(&self, entry: UndoEntry) -> io::Result<()> {
         let mut pending = self.pending.lock();
         if let Some((_, file)) = &self.file {
-            write(file, &Line::Undo(entry.clone()))?;
+            write(file, &JournalLine::Undo(entry.clone()))?;
         }
         pending.push(entry);
         Ok(())
@@ -179,7 +179,7 @@ impl Journal {
         pending.retain(|other| other != entry);
         if let Some((_, file)) = self.file.as_ref().filter(|_| pending.len() < before) {
             // If this fails, the change is undone again, which does no harm.
-            let _ = write(file, &Line::Undone(entry.clone()));
+            let _ = write(file, &JournalLine::Undone(entry.clone()));
         }
     }
 
@@ -208,16 +208,16 @@ impl Drop for Journal {
 
 fn read(path: PathBuf, file: File) -> io::Result<Option<Journal>> {
     let text = read_text(&path, LARGEST_KUBECONFIG)?;
-    let mut lines = text.lines().map(serde_json::from_str::<Line>).peekable();
-    let Some(Ok(Line::Run(head))) = lines.next() else {
+    let mut lines = text.lines().map(serde_json::from_str::<JournalLine>).peekable();
+    let Some(Ok(JournalLine::Run(head))) = lines.next() else {
         return Ok(None);
     };
     let (mut pending, mut is_whole) = (Vec::new(), true);
     while let Some(line) = lines.next() {
         match line {
-            Ok(Line::Run(_)) => {}
-            Ok(Line::Undo(entry)) => pending.push(entry),
-            Ok(Line::Undone(entry)) => pending.retain(|other| *other != entry),
+            Ok(JournalLine::Run(_)) => {}
+            Ok(JournalLine::Undo(entry)) => pending.push(entry),
+            Ok(JournalLine::Undone(entry)) => pending.retain(|other| *other != entry),
             // A killed run may leave half a line at the end: that change was never made.
             Err(_) => is_whole &= lines.peek().is_none(),
         }
@@ -230,7 +230,7 @@ fn read(path: PathBuf, file: File) -> io::Result<Option<Journal>> {
     }))
 }
 
-fn write(mut file: &File, line: &Line) -> io::Result<()> {
+fn write(mut file: &File, line: &JournalLine) -> io::Result<()> {
     file.write_all(format!("{}\n", serde_json::to_string(line)?).as_bytes())?;
     file.sync_data()
 }
@@ -259,8 +259,8 @@ pub(super) fn create_private_file(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    fn head(run: &str) -> Head {
-        Head {
+    fn head(run: &str) -> JournalHead {
+        JournalHead {
             run: run.to_owned(),
             server: "https://u:CANARY@hub.example".to_owned(),
             hub: "context hub".to_owned(),

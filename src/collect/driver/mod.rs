@@ -53,12 +53,12 @@ pub use self::{
     consumer_file::ConsumerFile,
     file::{DriverFile, DriverFileError},
     hooks::{Call, Called, Commands, Hooks, Offer, OfferError, Offered},
-    journal::{Head, Journal, replace_private_file},
+    journal::{Journal, JournalHead, replace_private_file},
 };
 pub(super) use self::{
     journal::UndoEntry,
     scenario::drive,
-    writes::{FIELD_MANAGER, Writes, list_labelled},
+    writes::{DriverWrites, FIELD_MANAGER, list_labelled},
 };
 use crate::{
     hub::{NO_MUTATIONS, Permissions, places},

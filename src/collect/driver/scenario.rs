@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     act::ForeignObject,
-    table::{Actors, FEW, Line, Order, SCENARIOS, ScenarioSpec},
+    table::{Actors, FEW, Order, SCENARIOS, ScenarioLine, ScenarioSpec},
 };
 use super::{
     DriverPlan, HookMember, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
@@ -253,20 +253,20 @@ impl DriverScenario<'_, '_> {
         let session = self.session;
         for line in self.spec.steps {
             let continues = match *line {
-                Line::Pause(duration) => {
+                ScenarioLine::Pause(duration) => {
                     session.context.pause(duration).await;
                     true
                 }
-                Line::Step(action) if session.can(&[action]) => {
+                ScenarioLine::Step(action) if session.can(&[action]) => {
                     self.take_step(action).await || action.is_on_placements()
                 }
-                Line::Reschedule(clusters) if session.can(&[DriverAction::Reschedule]) => {
+                ScenarioLine::Reschedule(clusters) if session.can(&[DriverAction::Reschedule]) => {
                     let placement = self.placement.as_mut().expect(NO_ACTOR);
                     placement
                         .request(session, DriverAction::Reschedule, clusters)
                         .await
                 }
-                Line::Step(_) | Line::Reschedule(_) => true,
+                ScenarioLine::Step(_) | ScenarioLine::Reschedule(_) => true,
             };
             if !continues {
                 return;

@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Call, Called, DriverPlan, MemberPool, ScenarioMember, UndoEntry, Writes, call_undo, capabilities,
+    Call, Called, DriverPlan, DriverWrites, MemberPool, ScenarioMember, UndoEntry, call_undo, capabilities,
     kind_of, undoes,
 };
 use crate::{
@@ -46,7 +46,7 @@ pub(super) struct Session<'a> {
     pub pool: MemberPool,
     /// For the hooks of a fleet that may run at the same time.
     pub turns: Semaphore,
-    pub writes: Writes<'a>,
+    pub writes: DriverWrites<'a>,
     pub state: Mutex<SessionState>,
 }
 
@@ -83,7 +83,7 @@ impl<'a> Session<'a> {
             roles,
             pool: MemberPool::new(plan),
             turns: Semaphore::new(at_once.min(Semaphore::MAX_PERMITS)),
-            writes: Writes::new(
+            writes: DriverWrites::new(
                 &context.client,
                 &context.target,
                 &plan.run,

@@ -59,7 +59,7 @@ impl fmt::Display for Deleted {
     }
 }
 
-pub(crate) struct Writes<'a> {
+pub(crate) struct DriverWrites<'a> {
     client: &'a TimedClient,
     target: &'a Target,
     run: &'a str,
@@ -68,7 +68,7 @@ pub(crate) struct Writes<'a> {
     touched: Touched,
 }
 
-impl<'a> Writes<'a> {
+impl<'a> DriverWrites<'a> {
     /// A writer that may write to nothing yet. Adds each object that it writes to to `touched`.
     pub fn new(client: &'a TimedClient, target: &'a Target, run: &'a str, touched: Touched) -> Self {
         Self {

@@ -23,7 +23,7 @@ use super::{
 use crate::{
     clock::Clock,
     connect::{ClientError, Failure, Hidden, TimedClient, alone, client_config, exec, retry},
-    plugins::{Plugins, Request},
+    plugins::{PluginRequest, Plugins},
     watch::fold_list,
 };
 
@@ -48,7 +48,7 @@ pub(super) enum AccessSource {
         /// Where its kubeconfig leads, or why that cannot be used.
         config: Result<Box<Config>, String>,
     },
-    Plugin(Arc<Request>),
+    Plugin(Arc<PluginRequest>),
 }
 
 /// Lists what is at these paths on the hub, and returns the ways that `read` finds in it, sorted by their descriptions.
@@ -186,7 +186,11 @@ async fn open_kubeconfig(config: &Config, dial: &Arc<dyn Dial>) -> Result<Asker,
 }
 
 /// Runs the plugin, and takes its credential to the profile's server.
-async fn open_by_plugin(request: &Request, dial: &dyn Dial, clock: Clock) -> Result<Asker, LoginOutcome> {
+async fn open_by_plugin(
+    request: &PluginRequest,
+    dial: &dyn Dial,
+    clock: Clock,
+) -> Result<Asker, LoginOutcome> {
     let unanswered = |reason: String| LoginOutcome::Unanswered {
         reason: reason.into(),
     };
@@ -205,7 +209,7 @@ async fn open_by_plugin(request: &Request, dial: &dyn Dial, clock: Clock) -> Res
 }
 
 /// Checks that an access provider leads to a server that proves its identity: no other gets a credential.
-fn check_trust(request: &Request) -> Result<(), String> {
+fn check_trust(request: &PluginRequest) -> Result<(), String> {
     let provider = &request.provider;
     let server = request.cluster["server"].as_str().unwrap_or_default();
     check_server(server, &format!("the server of access provider {provider}"))?;

@@ -53,7 +53,7 @@ const LONGEST: usize = 300;
 const LIKE_A_TOKEN: usize = 20;
 const TAKEN: &str = "…";
 
-pub(crate) struct Request {
+pub(crate) struct PluginRequest {
     /// The access provider's name.
     pub provider: String,
     /// The entry's cluster, in the format of a kubeconfig.
@@ -67,12 +67,12 @@ pub(crate) struct Request {
 impl Plugins {
     /// Prepares the request for the profile's member, by the first provider that the profile has; none if it has none
     /// of them.
-    pub(crate) fn request(&self, profile: &ClusterProfile) -> Option<Request> {
+    pub(crate) fn request(&self, profile: &ClusterProfile) -> Option<PluginRequest> {
         let (provider, cluster) = self.providers.iter().find_map(|provider| {
             let entry = profile.access().find(|entry| *entry.name == *provider.name)?;
             Some((provider, &entry.cluster))
         })?;
-        Some(Request {
+        Some(PluginRequest {
             cluster: cluster_info(cluster),
             protocol: provider.exec_config.api_version,
             call: Call::of(provider, cluster),
@@ -82,7 +82,7 @@ impl Plugins {
     }
 }
 
-impl Request {
+impl PluginRequest {
     /// Runs the plugin.
     /// The error quotes nothing that may be a credential.
     pub async fn run(&self, clock: Clock) -> Result<ExecCredential, LoginOutcome> {

@@ -20,8 +20,8 @@ use kube::config::ExecInteractiveMode;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+pub(super) use self::call::PluginRequest;
 pub use self::call::Processes;
-pub(super) use self::call::Request;
 use self::call::is_variable;
 
 /// What a provider file may look like, for errors.

@@ -15,13 +15,13 @@ const SILENCE: SignedDuration = SignedDuration::from_secs(60);
 const BUSY: SignedDuration = SignedDuration::from_secs(5);
 
 #[derive(Clone, Debug)]
-pub(super) struct Span {
+pub(super) struct LogSpan {
     pub(super) covers: Window,
-    pub(super) end: End,
+    pub(super) end: LogEnd,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum LogEnd {
     Whole,
     HalfLine,
     /// The rest cannot be read, for this reason.
@@ -53,22 +53,22 @@ impl Silences {
 
 /// Sorts the files by their beginnings, and returns what is missing in and between them: parts that cannot be read, and
 /// silences that are longer than `bearable`.
-pub(super) fn holes(spans: &mut [Span], bearable: SignedDuration) -> Vec<Gap> {
+pub(super) fn holes(spans: &mut [LogSpan], bearable: SignedDuration) -> Vec<Gap> {
     spans.sort_by_key(|span| span.covers.from);
     let mut gaps = Vec::new();
-    let mut latest: Option<&Span> = None;
+    let mut latest: Option<&LogSpan> = None;
     for (place, span) in spans.iter().enumerate() {
-        if let End::Lost(reason) = &span.end {
+        if let LogEnd::Lost(reason) = &span.end {
             let mut later = spans[place + 1..].iter().map(|next| next.covers.from);
             let next = later.find(|from| *from >= span.covers.until);
             gaps.push(gap(Some(span.covers.until), next, reason));
         }
         if let Some(last) = latest {
             let bearable = match last.end {
-                End::Whole => bearable,
-                End::HalfLine => BUSY,
+                LogEnd::Whole => bearable,
+                LogEnd::HalfLine => BUSY,
                 // It has a gap already.
-                End::Lost(_) => SignedDuration::MAX,
+                LogEnd::Lost(_) => SignedDuration::MAX,
             };
             if span.covers.from.duration_since(last.covers.until) > bearable {
                 gaps.push(gap(

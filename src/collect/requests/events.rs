@@ -71,7 +71,7 @@ pub(super) enum LogLine {
 
 impl Events {
     pub(super) fn read_line(&mut self, line: &[u8]) -> LogLine {
-        match serde_json::from_slice::<Event<'_>>(line) {
+        match serde_json::from_slice::<AuditEvent<'_>>(line) {
             Ok(event) if event.is_audit() => self.read_event(&event),
             Ok(event) if is_audit(&event.api_version) => LogLine::Broken("its kind is not Event".to_owned()),
             // An API server whose audit log goes to its standard output writes its own there too.
@@ -81,7 +81,7 @@ impl Events {
         }
     }
 
-    fn read_event(&mut self, event: &Event<'_>) -> LogLine {
+    fn read_event(&mut self, event: &AuditEvent<'_>) -> LogLine {
         // Not the time of the request: a watch may have been open for long before the log begins.
         let Some(logged) = event.stage_timestamp.or(event.request_received_timestamp) else {
             return LogLine::Broken("it has no stageTimestamp".to_owned());
@@ -112,10 +112,10 @@ impl Events {
         LogLine::Event(logged)
     }
 
-    fn answered(&mut self, event: &Event<'_>, kind: ObjectKind, end: Timestamp) -> Answered {
+    fn answered(&mut self, event: &AuditEvent<'_>, kind: ObjectKind, end: Timestamp) -> Answered {
         let verb = event.verb.as_deref().unwrap_or_default();
         let (body, stored) = (object(event.request_object), object(event.response_object));
-        let nothing = Target::default();
+        let nothing = AuditTarget::default();
         let target = event.object_ref.as_ref().unwrap_or(&nothing);
         let part = |part: &Option<String>| part.clone().unwrap_or_default();
         let metadata = |object: &Value, field: &str| {
@@ -222,7 +222,7 @@ fn without_values(error: &serde_json::Error) -> String {
 /// One audit event. Most are about other kinds, so their objects stay unparsed.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Event<'a> {
+pub(super) struct AuditEvent<'a> {
     pub kind: Option<String>,
     pub api_version: Option<String>,
     #[serde(rename = "auditID")]
@@ -232,10 +232,10 @@ pub(super) struct Event<'a> {
     #[serde(rename = "requestURI")]
     pub request_uri: Option<String>,
     pub verb: Option<String>,
-    pub user: Option<User>,
-    pub impersonated_user: Option<User>,
+    pub user: Option<AuditUser>,
+    pub impersonated_user: Option<AuditUser>,
     pub user_agent: Option<String>,
-    pub object_ref: Option<Target>,
+    pub object_ref: Option<AuditTarget>,
     pub response_status: Option<ResponseStatus>,
     #[serde(borrow)]
     pub request_object: Option<&'a RawValue>,
@@ -246,13 +246,13 @@ pub(super) struct Event<'a> {
 }
 
 #[derive(Deserialize)]
-pub(super) struct User {
+pub(super) struct AuditUser {
     pub username: Option<String>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Target {
+pub(super) struct AuditTarget {
     pub api_group: Option<String>,
     pub resource: Option<String>,
     pub subresource: Option<String>,
@@ -288,7 +288,7 @@ fn object(raw: Option<&RawValue>) -> Value {
         .unwrap_or_default()
 }
 
-impl Event<'_> {
+impl AuditEvent<'_> {
     pub fn is_audit(&self) -> bool {
         is_audit(&self.api_version) && self.kind.as_deref() == Some("Event")
     }

@@ -13,7 +13,7 @@ use flate2::bufread::MultiGzDecoder;
 use jiff::SignedDuration;
 
 use super::{
-    coverage::{End, Silences, Span, gap, holes},
+    coverage::{LogEnd, LogSpan, Silences, gap, holes},
     events::{Events, LogLine},
 };
 
@@ -144,7 +144,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 #[derive(Default)]
 struct Reading {
     events: Events,
-    spans: Vec<Span>,
+    spans: Vec<LogSpan>,
     gaps: Vec<Gap>,
     notes: Vec<String>,
     silences: Silences,
@@ -169,7 +169,7 @@ impl Reading {
     fn read_lines(&mut self, path: &str, mut reader: impl BufRead) -> Result<(), RequestsError> {
         let (mut line, mut number, mut foreign) = (Vec::new(), 0, 0);
         let mut covers: Option<Window> = None;
-        let mut end = End::Whole;
+        let mut end = LogEnd::Whole;
         let mut gaps: Vec<Gap> = Vec::new();
         // The first bad line since the last event.
         let mut bad: Option<String> = None;
@@ -181,13 +181,13 @@ impl Reading {
                 Ok(_) => {}
                 Err(error) => {
                     let why = packing_error(&error).ok_or_else(|| unread(Path::new(path), error))?;
-                    end = End::Lost(format!("{path} ends early: {why}"));
+                    end = LogEnd::Lost(format!("{path} ends early: {why}"));
                     break;
                 }
             }
             let is_ended = line.ends_with(b"\n");
             if !is_ended && line.len() == LONGEST {
-                end = End::Lost(format!("{path}:{number} is longer than {} MiB", LONGEST >> 20));
+                end = LogEnd::Lost(format!("{path}:{number} is longer than {} MiB", LONGEST >> 20));
                 break;
             }
             if line.trim_ascii().is_empty() {
@@ -209,7 +209,7 @@ impl Reading {
                     self.notes.push(format!(
                         "the last line of {path} is not finished and left out: {message}"
                     ));
-                    end = End::HalfLine;
+                    end = LogEnd::HalfLine;
                     break;
                 }
                 LogLine::Broken(message) => {
@@ -226,8 +226,8 @@ impl Reading {
         let Some(covers) = covers else {
             let foreign = (foreign > 0).then(|| "its lines are not audit events in JSON".to_owned());
             let message = match end {
-                End::Lost(reason) => Some(reason),
-                End::Whole | End::HalfLine => bad.or(foreign),
+                LogEnd::Lost(reason) => Some(reason),
+                LogEnd::Whole | LogEnd::HalfLine => bad.or(foreign),
             };
             let path = path.to_owned();
             return message.map_or(Ok(()), |message| Err(RequestsError::NoLog { path, message }));
@@ -238,9 +238,9 @@ impl Reading {
             ));
         }
         if let Some(reason) = bad {
-            end = End::Lost(reason);
+            end = LogEnd::Lost(reason);
         }
-        self.spans.push(Span { covers, end });
+        self.spans.push(LogSpan { covers, end });
         self.gaps.extend(gaps);
         Ok(())
     }
@@ -266,7 +266,7 @@ impl Reading {
             levels,
             silent_on,
             gaps,
-            cut_short: last.end == End::HalfLine,
+            cut_short: last.end == LogEnd::HalfLine,
             silence,
             readers,
             notes: self.notes,

@@ -21,11 +21,11 @@ const SHARE: u32 = 20;
 
 pub(super) struct Open {
     watches: AllWatches,
-    seen: Seen,
+    seen: ObservedChanges,
 }
 
 /// What was seen since the window ended.
-struct Seen {
+struct ObservedChanges {
     window_end: Timestamp,
     profiles: timeline::Shared,
     slices: timeline::Shared<PlacementDecision>,
@@ -42,7 +42,7 @@ pub(super) async fn follow(open: Option<&mut Open>) {
     }
 }
 
-impl Seen {
+impl ObservedChanges {
     /// What was seen of the objects that the run waits for.
     fn later(&self, now: Timestamp) -> Later {
         let awaited = self.awaited.profiles.iter();
@@ -114,7 +114,7 @@ impl Run<'_> {
             .go_on(of_profiles, unreadable(), window_end);
         let of_slices = self.evidence.slices.iter();
         slices.record.lock().go_on(of_slices, unreadable(), window_end);
-        let seen = Seen {
+        let seen = ObservedChanges {
             window_end,
             profiles: profiles.record.clone(),
             slices: slices.record.clone(),
@@ -147,7 +147,7 @@ impl Run<'_> {
     }
 
     /// Waits until nothing is open, for as long as the plan says, or until the caller ends the run.
-    async fn until_settled(&mut self, seen: &Seen) {
+    async fn until_settled(&mut self, seen: &ObservedChanges) {
         let mut since = Instant::now();
         let (mut count, mut pause) = (seen.new_versions(), Duration::ZERO);
         let mut text = seen.settled(seen.window_end, &seen.awaited).awaited();
@@ -190,7 +190,7 @@ impl Run<'_> {
         slices.finish(ended);
     }
 
-    fn add_later(&mut self, seen: &Seen, settled: Settled) {
+    fn add_later(&mut self, seen: &ObservedChanges, settled: Settled) {
         self.evidence.later = seen.later(settled.until);
         self.evidence.header.settled = Some(settled);
     }

@@ -55,7 +55,7 @@ fn read_lines(path: &Path, each: &mut dyn FnMut(&[u8])) -> io::Result<()> {
     Ok(())
 }
 
-struct Search {
+struct MentionSearch {
     /// The prefix of the names of this run's profiles.
     prefix: String,
     calls: Arc<Calls>,
@@ -66,7 +66,7 @@ struct Search {
 
 /// Reads events, objects, and the log. Also returns why something could not be read.
 pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<String>) {
-    let mut search = Search::new(player.name(""), Arc::clone(&player.plan.calls));
+    let mut search = MentionSearch::new(player.name(""), Arc::clone(&player.plan.calls));
     let mut unread = None;
     for namespace in player.plan.namespaces() {
         let objects = |plural: &str| format!("/api/v1/namespaces/{}/{plural}", segment(&namespace));
@@ -110,7 +110,7 @@ pub(super) async fn read_mentions(player: &Player<'_>) -> (Mentions, Option<Stri
     (search.mentions, unread)
 }
 
-impl Search {
+impl MentionSearch {
     fn new(prefix: String, calls: Arc<Calls>) -> Self {
         Self {
             prefix,
@@ -207,7 +207,7 @@ mod tests {
         testbed::{PluginReply, PluginRun},
     };
 
-    fn search() -> (Search, String) {
+    fn search() -> (MentionSearch, String) {
         let calls = Arc::new(Calls::new(Clock::system()));
         calls.open(evidence::MemberAddress {
             url: "https://a:6443".to_owned(),
@@ -227,7 +227,7 @@ mod tests {
             .as_str()
             .expect("a token")
             .to_owned();
-        (Search::new("conformance-r-".to_owned(), calls), token)
+        (MentionSearch::new("conformance-r-".to_owned(), calls), token)
     }
 
     fn names<'n>(names: impl IntoIterator<Item = &'n str>) -> BTreeSet<String> {

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::later,
-    driver::{Call, Called, HookMember, Writes},
+    driver::{Call, Called, DriverWrites, HookMember},
     run::context::RunContext,
 };
 
@@ -81,7 +81,7 @@ fn flood(full: Timestamp) -> String {
 pub(super) struct Player<'a> {
     pub context: &'a RunContext<'a>,
     pub plan: &'a TestbedPlan,
-    pub writes: Writes<'a>,
+    pub writes: DriverWrites<'a>,
     pub testbed: Testbed,
     /// By key: the last one of each.
     pub profiles: BTreeMap<String, PublishedProfile>,
@@ -96,7 +96,7 @@ pub(super) struct Player<'a> {
 impl<'a> Player<'a> {
     fn new(context: &'a RunContext<'a>, plan: &'a TestbedPlan) -> Self {
         let mut player = Self {
-            writes: Writes::new(
+            writes: DriverWrites::new(
                 &context.client,
                 &context.target,
                 &plan.run,

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use kube::{Client, client::Body};
 
 use super::{
-    lines::{Event, Lines},
+    lines::{Lines, WatchEvent},
     record::Record,
 };
 use crate::connect::{OwnCredentials, REQUEST_TIMEOUT, TimedClient};
@@ -45,11 +45,11 @@ pub async fn watch(body: &[u8]) {
         Record::<ClusterProfile>::default(),
     );
     while let Ok(Some(line)) = lines.next(Duration::from_secs(1)).await {
-        match Event::read(&line) {
-            Ok(Event::Added(json)) => record.changed(json, Origin::Created, Timestamp::UNIX_EPOCH),
-            Ok(Event::Modified(json)) => record.changed(json, Origin::Relisted, Timestamp::UNIX_EPOCH),
-            Ok(Event::Deleted(json)) => record.deleted(json, Timestamp::UNIX_EPOCH),
-            Ok(Event::Bookmark { resource_version, .. }) => resource_version,
+        match WatchEvent::read(&line) {
+            Ok(WatchEvent::Added(json)) => record.changed(json, Origin::Created, Timestamp::UNIX_EPOCH),
+            Ok(WatchEvent::Modified(json)) => record.changed(json, Origin::Relisted, Timestamp::UNIX_EPOCH),
+            Ok(WatchEvent::Deleted(json)) => record.deleted(json, Timestamp::UNIX_EPOCH),
+            Ok(WatchEvent::Bookmark { resource_version, .. }) => resource_version,
             Err(_) => break,
         };
     }

@@ -30,7 +30,7 @@ pub(crate) struct Lines {
 
 /// One event of a watch.
 #[derive(Debug)]
-pub(crate) enum Event<'a> {
+pub(crate) enum WatchEvent<'a> {
     /// An object is new; its JSON.
     Added(&'a [u8]),
     /// An object has changed; its JSON.
@@ -120,7 +120,7 @@ fn is_failure(line: &[u8]) -> bool {
     }
 }
 
-impl<'a> Event<'a> {
+impl<'a> WatchEvent<'a> {
     /// Reads one line.
     pub fn read(line: &'a [u8]) -> Result<Self, Failure> {
         #[derive(Deserialize)]
@@ -163,16 +163,16 @@ impl<'a> Event<'a> {
         let start = raw.object.get().as_ptr() as usize - masked.as_ptr() as usize;
         let object = &line[start..start + raw.object.get().len()];
         match &*raw.kind {
-            "ADDED" => Ok(Event::Added(object)),
-            "MODIFIED" => Ok(Event::Modified(object)),
-            "DELETED" => Ok(Event::Deleted(object)),
+            "ADDED" => Ok(WatchEvent::Added(object)),
+            "MODIFIED" => Ok(WatchEvent::Modified(object)),
+            "DELETED" => Ok(WatchEvent::Deleted(object)),
             "BOOKMARK" => {
                 let Object { metadata } = serde_json::from_slice(object).map_err(|_| unreadable())?;
                 let annotations = metadata.annotations.unwrap_or_default();
                 let end = annotations
                     .get(INITIAL_EVENTS_END)
                     .is_some_and(|value| value == "true");
-                Ok(Event::Bookmark {
+                Ok(WatchEvent::Bookmark {
                     resource_version: metadata.resource_version,
                     initial_events_end: end,
                 })
@@ -202,7 +202,7 @@ mod tests {
                 "the hub answered 410 Gone: too old",
             ),
         ] {
-            let failure = Event::read(line.as_bytes()).expect_err("a failure");
+            let failure = WatchEvent::read(line.as_bytes()).expect_err("a failure");
             assert_eq!(failure.to_string(), expected);
         }
     }

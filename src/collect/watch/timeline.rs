@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use self::confirm::{Ended, Stream};
 use super::{
     backoff::Backoff,
-    lines::{Event, Lines},
+    lines::{Lines, WatchEvent},
     list::{NO_WHOLE_LIST, check_history, list, missed_reason},
     record::{Pass, Record},
 };
@@ -308,18 +308,18 @@ impl<T: Tracked> Watch<T> {
 
     /// Records one event.
     fn take(&mut self, line: &BytesMut) -> Result<(), Failure> {
-        let event = Event::read(line)?;
+        let event = WatchEvent::read(line)?;
         let now = self.clock.now();
         let stream = self.stream.as_mut().expect("the line is from it");
         stream.is_empty = false;
         let mut record = self.record.lock();
         let count = record.new_versions;
         let (resource_version, is_told) = match event {
-            Event::Added(json) => (record.changed(json, Origin::Created, now), false),
+            WatchEvent::Added(json) => (record.changed(json, Origin::Created, now), false),
             // If the profile is new to the record, its earlier versions were missed.
-            Event::Modified(json) => (record.changed(json, Origin::Relisted, now), false),
-            Event::Deleted(json) => (record.deleted(json, now), false),
-            Event::Bookmark { resource_version, .. } => (resource_version, true),
+            WatchEvent::Modified(json) => (record.changed(json, Origin::Relisted, now), false),
+            WatchEvent::Deleted(json) => (record.deleted(json, now), false),
+            WatchEvent::Bookmark { resource_version, .. } => (resource_version, true),
         };
         stream.has_new_versions |= record.new_versions > count;
         drop(record);
@@ -393,17 +393,17 @@ impl<T: Tracked> Watch<T> {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
             bytes += line.len() as u64;
             self.client.check_list(bytes)?;
-            let event = Event::read(&line)?;
+            let event = WatchEvent::read(&line)?;
             let now = self.clock.now();
             let mut record = self.record.lock();
             match event {
-                Event::Added(json) | Event::Modified(json) => {
+                WatchEvent::Added(json) | WatchEvent::Modified(json) => {
                     record.met(json, pass, now);
                 }
-                Event::Deleted(json) => {
+                WatchEvent::Deleted(json) => {
                     record.deleted(json, now);
                 }
-                Event::Bookmark {
+                WatchEvent::Bookmark {
                     resource_version,
                     initial_events_end: true,
                 } => {
@@ -419,7 +419,7 @@ impl<T: Tracked> Watch<T> {
                     }
                     return Ok(());
                 }
-                Event::Bookmark { .. } => {}
+                WatchEvent::Bookmark { .. } => {}
             }
         }
     }

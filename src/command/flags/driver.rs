@@ -13,7 +13,7 @@ use collect::{
     Plan,
     clock::Clock,
     connect::{Connection, HubAccess},
-    driver::{Commands, DriverFile, DriverPlan, Head, Journal, Offer, new_run_id},
+    driver::{Commands, DriverFile, DriverPlan, Journal, JournalHead, Offer, new_run_id},
     testbed::{Calls, Recorder, TestbedPlan, log_files},
 };
 use evidence::{Claim, DriverAction, api::Role};
@@ -250,7 +250,7 @@ fn journal(
     clock: Clock,
 ) -> Result<Journal, Failure> {
     let folder = journals()?;
-    let head = Head {
+    let head = JournalHead {
         run: run.to_owned(),
         began: clock.now(),
         server: access.server.clone(),

@@ -12,7 +12,7 @@ use report::{
     Output, escape,
     page::Page,
     site::{self, BoardEntry, EditionResult},
-    submitted::{self, Change, Check, Document, Fitness, Proof, RuleChange, diff, judge_again},
+    submitted::{self, Check, Document, FieldDifference, Fitness, Proof, RuleChange, diff, judge_again},
 };
 
 use self::folder::{Found, read, read_all};
@@ -122,7 +122,7 @@ fn show_rule(page: &mut Page, rule: &RuleChange) {
     }
 }
 
-fn show(page: &mut Page, indent: usize, change: &Change) {
+fn show(page: &mut Page, indent: usize, change: &FieldDifference) {
     let text = format!("{}: {} → {}", change.at, change.old_text(), change.new_text());
     page.paragraph(indent, &escape::line(&text));
 }

@@ -157,7 +157,7 @@ impl<R: Read> Reading<'_, '_, '_, R> {
 
     fn read_object(&mut self) -> Result<(), InputError> {
         let line = self.source.place().line;
-        let (mut object, mut items) = (Object::default(), None);
+        let (mut object, mut items) = (DumpObject::default(), None);
         let mut goes_on = self.source.begin(b'}')?;
         while goes_on {
             let quoted = self.source.key()?;
@@ -185,7 +185,7 @@ impl<R: Read> Reading<'_, '_, '_, R> {
 
     fn end_object(
         &mut self,
-        object: &Object,
+        object: &DumpObject,
         items: Option<Vec<Deferred>>,
         line: usize,
     ) -> Result<(), InputError> {
@@ -283,14 +283,14 @@ fn take_nested(gatherer: &mut Gatherer<'_>, json: &str, line: usize, depth: usiz
 
 /// An object at the top of a document, without the items of a list.
 #[derive(Default)]
-struct Object {
+struct DumpObject {
     types: Types,
     metadata: String,
     /// Its fields as JSON, without the braces.
     fields: String,
 }
 
-impl Object {
+impl DumpObject {
     /// Adds a field. `quoted` is its key as it is in the file.
     fn add(&mut self, key: &str, quoted: &str, json: &str) {
         let text = || serde_json::from_str(json).unwrap_or_default();

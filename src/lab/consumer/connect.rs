@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use tokio::time::sleep;
 
-use super::{PROVIDER, World, outputs::Lines};
+use super::{ConsumerWorld, PROVIDER, outputs::Lines};
 use crate::testbed::{Hello, Trust, WithinProcess};
 
 /// The API version of the plugin's protocol in the consumer's own file.
@@ -61,7 +61,7 @@ impl Connector {
     }
 
     /// Connects to a member, and watches it unless the consumer polls. None if that fails.
-    pub async fn connect(&mut self, access: &Access, world: &World) -> Option<MemberConnection> {
+    pub async fn connect(&mut self, access: &Access, world: &ConsumerWorld) -> Option<MemberConnection> {
         let token = self.token(access, world).await?;
         let connection = self.connection(access, world)?;
         if world.has("consumer-secrets/nothing-secret-in-the-open") {
@@ -77,7 +77,7 @@ impl Connector {
     }
 
     /// Opens a connection, or takes the pooled one.
-    fn connection(&mut self, access: &Access, world: &World) -> Option<Connection> {
+    fn connection(&mut self, access: &Access, world: &ConsumerWorld) -> Option<Connection> {
         let pooled = self
             .pool
             .get(&member_key(access))
@@ -103,7 +103,7 @@ impl Connector {
     }
 
     /// Checks the health of a member. False if it refuses the credential.
-    pub fn check(&self, member: &MemberConnection, world: &World) -> bool {
+    pub fn check(&self, member: &MemberConnection, world: &ConsumerWorld) -> bool {
         for _ in 0..world.habits.extra_requests {
             self.request(member, "/api/v1/pods", false);
         }
@@ -118,7 +118,7 @@ impl Connector {
     }
 
     /// The credential for a member.
-    async fn token(&mut self, access: &Access, world: &World) -> Option<String> {
+    async fn token(&mut self, access: &Access, world: &ConsumerWorld) -> Option<String> {
         let key = member_key(access);
         if world.has("consumer-exec/expiry-renewed")
             && let Some(token) = self.tokens.get(&key)
@@ -140,7 +140,7 @@ impl Connector {
         )
     }
 
-    fn plugin_run(&mut self, access: &Access, world: &World) -> PluginRun {
+    fn plugin_run(&mut self, access: &Access, world: &ConsumerWorld) -> PluginRun {
         let (mut args, mut envs) = (access.args.clone(), access.envs.clone());
         if world.has("consumer-exec/nothing-leaks-between-profiles") {
             self.args.extend(args);
@@ -166,7 +166,7 @@ impl Connector {
     }
 
     /// Runs the plugin once; a fault runs it until it returns a credential.
-    async fn run_plugin(&self, run: PluginRun, world: &World) -> Option<Value> {
+    async fn run_plugin(&self, run: PluginRun, world: &ConsumerWorld) -> Option<Value> {
         loop {
             match self.calls.ran(run.clone()) {
                 PluginReply::Print(text) => {
@@ -191,7 +191,7 @@ fn member_key(access: &Access) -> String {
 }
 
 /// The plugin's `KUBERNETES_EXEC_INFO`.
-fn exec_info(access: &Access, world: &World) -> Value {
+fn exec_info(access: &Access, world: &ConsumerWorld) -> Value {
     let mut cluster = json!({"server": access.server, "certificate-authority-data": access.ca_data});
     if let Some(name) = &access.server_name {
         cluster["tls-server-name"] = name.as_str().into();
@@ -237,7 +237,7 @@ pub(super) enum Unusable {
 }
 
 /// The access of a profile, by the provider that the consumer knows.
-pub(super) fn access(profile: &DynamicObject, world: &World) -> Result<Access, Unusable> {
+pub(super) fn access(profile: &DynamicObject, world: &ConsumerWorld) -> Result<Access, Unusable> {
     let list = |name: &str| {
         profile.data["status"][name]
             .as_array()

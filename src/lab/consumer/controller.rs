@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
 use super::{
-    CONSUMER, NAMESPACES, UNSELECTED, World,
+    CONSUMER, ConsumerWorld, NAMESPACES, UNSELECTED,
     connect::{Access, Connector, MemberConnection, Unusable, access},
     outputs::{Lines, Outputs},
     placements::Placements,
@@ -30,9 +30,9 @@ const ROUND: Duration = Duration::from_secs(1);
 const CHECK: Duration = Duration::from_secs(10);
 
 /// A running consumer.
-pub(super) struct Controller {
+pub(super) struct ConsumerController {
     hub: Hub,
-    world: World,
+    world: ConsumerWorld,
     started: Instant,
     /// The profiles by namespace.
     profiles: BTreeMap<&'static str, Mirror>,
@@ -64,10 +64,10 @@ struct KnownMember {
     next_check: Instant,
 }
 
-impl Controller {
+impl ConsumerController {
     pub fn new(
         hub: Hub,
-        world: World,
+        world: ConsumerWorld,
         connector: Connector,
         log: Lines,
         previous: BTreeMap<String, Access>,
@@ -368,7 +368,7 @@ impl Controller {
     }
 }
 
-fn is_any_malformed(profiles: &[&DynamicObject], world: &World) -> bool {
+fn is_any_malformed(profiles: &[&DynamicObject], world: &ConsumerWorld) -> bool {
     let mut access = profiles.iter().map(|profile| access(profile, world));
     access.any(|access| matches!(access, Err(Unusable::Malformed)))
 }
@@ -380,7 +380,7 @@ fn is_first_control(profile: &DynamicObject) -> bool {
 }
 
 /// The server of each output, by the name of its Secret.
-fn output_servers(acted_on: &[&DynamicObject], world: &World) -> BTreeMap<String, String> {
+fn output_servers(acted_on: &[&DynamicObject], world: &ConsumerWorld) -> BTreeMap<String, String> {
     let outputs = acted_on.iter().filter_map(|profile| {
         let access = access(profile, world).ok()?;
         let name = profile.metadata.name.as_deref().unwrap_or_default();

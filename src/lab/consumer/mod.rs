@@ -18,7 +18,7 @@ use collect::{
     testbed::{Calls, OutputPlace, TestbedPlan},
 };
 use connect::{API_VERSION, Access, Connector};
-use controller::Controller;
+use controller::ConsumerController;
 use evidence::{ConsumerSpec, DriverAction, OutputReader, Reads, api::Role};
 use futures::future::try_join_all;
 use outputs::Lines;
@@ -58,7 +58,7 @@ pub fn hub_definitions() -> Vec<CustomResourceDefinition> {
 
 /// The reference consumer.
 pub struct Consumer {
-    world: World,
+    world: ConsumerWorld,
     clock: Clock,
     calls: Arc<Calls>,
     members: Arc<WithinProcess>,
@@ -84,7 +84,7 @@ impl Consumer {
         let (remote, orders) = remote();
         let faults = Faults::new(faults);
         Self {
-            world: World { habits, faults },
+            world: ConsumerWorld { habits, faults },
             clock,
             members: Arc::new(WithinProcess::new(Arc::clone(&calls))),
             calls,
@@ -157,7 +157,7 @@ impl Consumer {
         let mut previous = BTreeMap::new();
         loop {
             let mut replicas = self.replicas(&hub, &previous);
-            let runs = replicas.iter_mut().map(Controller::run);
+            let runs = replicas.iter_mut().map(ConsumerController::run);
             let (order, confirm) = tokio::select! {
                 biased;
                 Some(received) = self.orders.recv() => received,
@@ -186,11 +186,11 @@ impl Consumer {
     }
 
     /// Its replicas; at least one.
-    fn replicas(&self, hub: &Hub, previous: &BTreeMap<String, Access>) -> Vec<Controller> {
+    fn replicas(&self, hub: &Hub, previous: &BTreeMap<String, Access>) -> Vec<ConsumerController> {
         let replica = |_| {
             let log = self.log.clone();
             let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());
-            Controller::new(hub.clone(), self.world.clone(), connector, log, previous.clone())
+            ConsumerController::new(hub.clone(), self.world.clone(), connector, log, previous.clone())
         };
         (0..=self.world.habits.further_replicas).map(replica).collect()
     }
@@ -264,12 +264,12 @@ pub struct Crash {
 
 /// The behavior of a consumer.
 #[derive(Clone, Debug)]
-struct World {
+struct ConsumerWorld {
     pub habits: Habits,
     pub faults: Faults,
 }
 
-impl World {
+impl ConsumerWorld {
     /// True if it has the fault of that id.
     pub fn has(&self, fault: &str) -> bool {
         self.faults.has(fault)

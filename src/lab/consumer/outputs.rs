@@ -12,7 +12,7 @@ use kube::{
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 
-use super::{CONSUMER, OUTPUTS, World};
+use super::{CONSUMER, ConsumerWorld, OUTPUTS};
 use crate::client::{Hub, RequestError, Target};
 
 /// The label of its Secrets, and the value.
@@ -32,7 +32,7 @@ impl Outputs {
         &mut self,
         hub: &Hub,
         servers: BTreeMap<String, String>,
-        world: &World,
+        world: &ConsumerWorld,
     ) -> Result<(), RequestError> {
         let mut made = match self.made.take() {
             Some(made) => made,

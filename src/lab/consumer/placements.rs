@@ -11,7 +11,7 @@ use kube::api::DynamicObject;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::{CONSUMER, DECISION, NAMESPACES, World, selection::key};
+use super::{CONSUMER, ConsumerWorld, DECISION, NAMESPACES, selection::key};
 use crate::{
     client::{Hub, RequestError, Via, slice_resource},
     mirror::Mirror,
@@ -43,7 +43,7 @@ impl Placements {
     pub(super) async fn select(
         &mut self,
         hub: &Hub,
-        world: &World,
+        world: &ConsumerWorld,
         profiles: &mut Vec<Arc<DynamicObject>>,
     ) -> Result<(), RequestError> {
         for mirror in self.slices.values_mut() {
@@ -87,7 +87,7 @@ impl Placements {
     }
 
     /// The profiles that all slices of the decision name, by namespace and name.
-    fn named(&self, world: &World, there: &BTreeSet<String>) -> BTreeSet<(String, String)> {
+    fn named(&self, world: &ConsumerWorld, there: &BTreeSet<String>) -> BTreeSet<(String, String)> {
         let mut profiles = BTreeSet::new();
         for (namespace, mirror) in &self.slices {
             let of_decision = mirror

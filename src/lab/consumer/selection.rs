@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use evidence::api::names::{CONDITION_HEALTHY, CONDITION_JOINED, LABEL_MEMBER_ID};
 use kube::api::DynamicObject;
 
-use super::World;
+use super::ConsumerWorld;
 use crate::client::{conditions, is_false};
 
 /// Its finalizer, which keeps a profile until the consumer has left its member.
@@ -15,7 +15,7 @@ const FINALIZER: &str = "reference-consumer.conformance.example/leave";
 pub(super) fn wanted_finalizers(
     profile: &DynamicObject,
     is_acted_on: bool,
-    world: &World,
+    world: &ConsumerWorld,
 ) -> Option<Vec<String>> {
     if !is_acted_on {
         return finalizers_without_own(profile);
@@ -41,7 +41,7 @@ pub(super) fn finalizers_without_own(profile: &DynamicObject) -> Option<Vec<Stri
 }
 
 /// Identifies a profile among those that it reads.
-pub(super) fn key(profile: &DynamicObject, world: &World) -> String {
+pub(super) fn key(profile: &DynamicObject, world: &ConsumerWorld) -> String {
     let name = profile.metadata.name.as_deref().unwrap_or_default();
     if world.has("consumer-scope/namespaces-apart") {
         return name.to_owned();
@@ -54,7 +54,7 @@ pub(super) fn key(profile: &DynamicObject, world: &World) -> String {
 pub(super) fn acted_on<'p>(
     profiles: &'p [Arc<DynamicObject>],
     unselected: &'p [Arc<DynamicObject>],
-    world: &World,
+    world: &ConsumerWorld,
     passed_over: &mut BTreeSet<String>,
 ) -> Vec<&'p DynamicObject> {
     let is_first = |profile: &&DynamicObject| {
@@ -86,7 +86,7 @@ fn is_first_of_its_member(
     profile: &DynamicObject,
     profiles: &[Arc<DynamicObject>],
     unselected: &[Arc<DynamicObject>],
-    world: &World,
+    world: &ConsumerWorld,
 ) -> bool {
     let group = of_one_member(profile, profiles, unselected, world);
     let created = |profile: &DynamicObject| profile.metadata.creation_timestamp.as_ref().map(|time| time.0);
@@ -108,7 +108,7 @@ pub(super) fn of_one_member<'p>(
     profile: &'p DynamicObject,
     profiles: &'p [Arc<DynamicObject>],
     unselected: &'p [Arc<DynamicObject>],
-    world: &World,
+    world: &ConsumerWorld,
 ) -> Vec<&'p DynamicObject> {
     let id = |profile: &DynamicObject| {
         let id = profile.metadata.labels.as_ref()?.get(LABEL_MEMBER_ID)?;

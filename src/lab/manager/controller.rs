@@ -18,7 +18,7 @@ use super::{
     look::{health, inventory},
     members::{FLEET, GROWING},
     status::{difference, status},
-    world::{Action, FleetMember, LAG, Secret, Step, World},
+    world::{FleetMember, LAG, ManagerAction, ManagerStep, ManagerWorld, Secret},
 };
 use crate::{
     client::{Hub, RequestError, Via, minutes, profile_resource},
@@ -39,10 +39,10 @@ const FIRST_GROWTH: Duration = minutes(5);
 const GROWTH_PERIOD: Duration = minutes(7);
 
 /// Manages the fleet of the world, and the members that a run has join.
-pub(super) struct Controller {
+pub(super) struct ManagerController {
     pub(super) hub: Hub,
     pub(super) clock: Clock,
-    pub(super) world: World,
+    pub(super) world: ManagerWorld,
     started: Instant,
     /// The members that a run has join. A real manager stores this: it survives a restart.
     pub(super) driven: BTreeMap<String, Driven>,
@@ -56,8 +56,8 @@ pub(super) struct Controller {
     pub(super) joined: usize,
 }
 
-impl Controller {
-    pub(super) fn new(hub: Hub, clock: Clock, world: World) -> Self {
+impl ManagerController {
+    pub(super) fn new(hub: Hub, clock: Clock, world: ManagerWorld) -> Self {
         Self {
             hub,
             clock,
@@ -101,7 +101,7 @@ impl Controller {
         let mut growth = growth().peekable();
         let mut round_at = Instant::now();
         loop {
-            let at = |step: Option<&Step>| step.map(|step| step.at);
+            let at = |step: Option<&ManagerStep>| step.map(|step| step.at);
             let (script_at, growth_at) = (at(script.peek()), grows.then(|| at(growth.peek())).flatten());
             let step_at = script_at.into_iter().chain(growth_at).min();
             tokio::select! {
@@ -173,8 +173,8 @@ impl Controller {
     }
 
     /// Takes a step of the script.
-    async fn take(&mut self, step: Step) -> Result<(), RequestError> {
-        if let Action::Happen(event) = &step.action {
+    async fn take(&mut self, step: ManagerStep) -> Result<(), RequestError> {
+        if let ManagerAction::Happen(event) = &step.action {
             if let Some(member) = self.world.fake_members.get(&step.member) {
                 member.alter(|state| event(state));
             }
@@ -185,7 +185,7 @@ impl Controller {
             return Ok(());
         };
         match step.action {
-            Action::Join => {
+            ManagerAction::Join => {
                 self.create(&member, &member.display_name()).await?;
                 let secrets = self.world.secrets.iter();
                 for secret in secrets.filter(|secret| secret.member == member.name) {
@@ -193,19 +193,19 @@ impl Controller {
                 }
                 Ok(())
             }
-            Action::Observe => match self.hub.find(&member.target()).await? {
+            ManagerAction::Observe => match self.hub.find(&member.target()).await? {
                 Some(there) => self.observe(&member, &there).await,
                 None => Ok(()),
             },
-            Action::Leave => self.delete(&member).await,
-            Action::Request { by, via, patch } => {
+            ManagerAction::Leave => self.delete(&member).await,
+            ManagerAction::Request { by, via, patch } => {
                 match self.hub.patch(&member.target(), by, via, &patch).await {
                     // A fault may send what the hub refuses.
                     Err(error) if error.is_invalid() => Ok(()),
                     done => done.map(drop),
                 }
             }
-            Action::Happen(_) => Ok(()),
+            ManagerAction::Happen(_) => Ok(()),
         }
     }
 
@@ -278,18 +278,18 @@ pub(super) fn is_ours(profile: &DynamicObject) -> bool {
 }
 
 /// The changes of node counts, without end: each growing member in turn gains a node, then each loses one.
-fn growth() -> impl Iterator<Item = Step> {
+fn growth() -> impl Iterator<Item = ManagerStep> {
     (0..).flat_map(|index: u32| {
         let is_gain = (index as usize / GROWING.len()).is_multiple_of(2);
         let at = FIRST_GROWTH + GROWTH_PERIOD * index;
-        let event = Action::Happen(Arc::new(move |member| {
+        let event = ManagerAction::Happen(Arc::new(move |member| {
             member.nodes = if is_gain {
                 member.nodes + 1
             } else {
                 member.nodes.saturating_sub(1)
             };
         }));
-        [(at - LAG, event), (at, Action::Observe)].map(|(at, action)| Step {
+        [(at - LAG, event), (at, ManagerAction::Observe)].map(|(at, action)| ManagerStep {
             at,
             member: GROWING[index as usize % GROWING.len()].to_owned(),
             action,

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{
     MANAGER,
-    controller::{Controller, is_ours},
+    controller::{ManagerController, is_ours},
     look::{Health, Inventory, health, inventory, token},
     members::{CONSUMERS, FLEET, new_ca_data},
     status::{difference, status},
@@ -60,7 +60,7 @@ struct Memory {
     last_status: Option<Value>,
 }
 
-impl Controller {
+impl ManagerController {
     pub(super) fn join(&mut self, name: &str, client: Client) {
         let member = FleetMember::new(name, client, new_ca_data(name));
         let driven = Driven {

@@ -18,7 +18,7 @@ use super::{
         UPGRADED,
     },
     status::property,
-    world::{Action, FleetMember, Secret, Step, World, consumer_namespace},
+    world::{FleetMember, ManagerAction, ManagerStep, ManagerWorld, Secret, consumer_namespace},
 };
 use crate::{
     client::{Via, minutes, rfc3339},
@@ -42,7 +42,7 @@ const OLD_ENDPOINT: &str = "lisbon-old.clusters.example:6443";
 const PRIVATE: (&str, &str) = ("cost-center.clusterprofile-conformance.example", "4711");
 
 /// Changes the world as the fault of that id needs it.
-pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
+pub(super) fn apply(fault: &str, world: &mut ManagerWorld, clock: Clock) {
     match fault {
         "identity/manager-label-from-creation" => world.label_late(LABEL_MANAGER),
         "identity/member-id-from-creation" => world.label_late(LABEL_MEMBER_ID),
@@ -81,9 +81,9 @@ pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
                     property.value = "lusitania".to_owned();
                 }
             });
-            world.step(minutes(4), QUIET, Action::Observe);
+            world.step(minutes(4), QUIET, ManagerAction::Observe);
         }
-        "properties/observed-time-sane:back" => world.step(minutes(4), QUIET, Action::Observe),
+        "properties/observed-time-sane:back" => world.step(minutes(4), QUIET, ManagerAction::Observe),
         "properties/cluster-endpoints-reachable" => world.deserted.push(OLD_ENDPOINT.to_owned()),
         "properties/node-count-matches-member:growth" => {
             world.happen(minutes(6), QUIET, |member| member.nodes += 1);
@@ -93,10 +93,12 @@ pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
         }
         "conditions/transition-time-kept" => {
             for at in HEARTBEATS {
-                world.step(at, QUIET, Action::Observe);
+                world.step(at, QUIET, ManagerAction::Observe);
             }
         }
-        "conditions/status-follows-joined:late" => world.step(minutes(7), FIRST_TO_JOIN, Action::Observe),
+        "conditions/status-follows-joined:late" => {
+            world.step(minutes(7), FIRST_TO_JOIN, ManagerAction::Observe)
+        }
         "conditions/not-flapping" => {
             for turn in 0..10_u32 {
                 let at = minutes(4) + Duration::from_secs(10) * turn;
@@ -104,7 +106,7 @@ pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
                 world.happen(at, QUIET, move |member| {
                     member.failing_checks = failing.clone().into_iter().collect();
                 });
-                world.step(at, QUIET, Action::Observe);
+                world.step(at, QUIET, ManagerAction::Observe);
             }
         }
         "conditions/healthy-agrees-with-member" => world.happen(minutes(6), QUIET, |member| {
@@ -123,13 +125,13 @@ pub(super) fn apply(fault: &str, world: &mut World, clock: Clock) {
         }
         "updates/status-writes-within-budget" => {
             for turn in 1..=20 {
-                world.step(minutes(4) + REWORDING * turn, QUIET, Action::Observe);
+                world.step(minutes(4) + REWORDING * turn, QUIET, ManagerAction::Observe);
             }
         }
         // Faster than the budget refills for twelve minutes, but within the burst.
         "updates/no-dynamic-data" => {
             for turn in 0..30 {
-                world.step(minutes(4) + LOAD_PERIOD * turn, QUIET, Action::Observe);
+                world.step(minutes(4) + LOAD_PERIOD * turn, QUIET, ManagerAction::Observe);
             }
         }
         fault => apply_to_secrets(fault, world),
@@ -144,7 +146,7 @@ const REWORDING: Duration = Duration::from_secs(4);
 const LOAD_PERIOD: Duration = Duration::from_secs(24);
 
 /// Changes the consumers' Secrets.
-fn apply_to_secrets(fault: &str, world: &mut World) {
+fn apply_to_secrets(fault: &str, world: &mut ManagerWorld) {
     let quiet = world.member(QUIET).clone();
     let owned = |member: &str, consumer: &str| {
         let (member, namespace) = (member.to_owned(), consumer_namespace(consumer));
@@ -244,7 +246,7 @@ fn add_user(config: &mut Value, user: Value) {
     }
 }
 
-impl World {
+impl ManagerWorld {
     /// Adds a step that sets or removes a label of a member's profile.
     fn label(&mut self, at: Duration, member: &str, label: &str, value: Option<&str>) {
         let patch = json!({"metadata": {"labels": {label: value}}});
@@ -270,8 +272,9 @@ impl World {
 
     /// Removes the steps from that time on in which the manager observes the member.
     fn unobserve(&mut self, member: &str, from: Duration) {
-        let is_removed =
-            |step: &Step| step.member == member && step.at >= from && matches!(step.action, Action::Observe);
+        let is_removed = |step: &ManagerStep| {
+            step.member == member && step.at >= from && matches!(step.action, ManagerAction::Observe)
+        };
         self.script.retain(|step| !is_removed(step));
     }
 

@@ -4,7 +4,7 @@
 //! fail, heal, are upgraded and leave. A run can have further members join. The manager
 //! uses only a [`kube::Client`], so it works on the API server in this process and on any real one.
 //!
-//! A `World` holds all that happens to the fleet. The controller observes the members when the script says so, and those
+//! A `ManagerWorld` holds all that happens to the fleet. The controller observes the members when the script says so, and those
 //! of a run in rounds; it computes every status from the member's answers and the profile on the hub.
 
 mod asked;
@@ -17,10 +17,10 @@ mod status;
 mod world;
 
 use collect::clock::Clock;
-use controller::Controller;
+use controller::ManagerController;
 pub(crate) use members::new_ca_data;
 use members::{CONSUMERS, FLEET};
-use world::World;
+use world::ManagerWorld;
 
 pub use crate::{
     client::RequestError as ManagerError,
@@ -37,7 +37,7 @@ const MANAGER: &str = "reference-manager";
 
 /// The reference manager. Its hub must serve ClusterProfile.
 pub struct Manager {
-    world: World,
+    world: ManagerWorld,
     clock: Clock,
     remote: Remote,
     orders: Orders,
@@ -54,15 +54,15 @@ impl Manager {
     /// Makes a manager with these faults; with none it conforms. Timestamps come from `clock`, which should agree with the
     /// hub's.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
-        Self::with(World::conforming(faults, clock), clock)
+        Self::with(ManagerWorld::conforming(faults, clock), clock)
     }
 
     /// Makes a manager that has no members but those that a run has join. `faults` are those that only a driver shows.
     pub fn without_fleet(faults: Vec<Fault>, clock: Clock) -> Self {
-        Self::with(World::without_fleet(faults), clock)
+        Self::with(ManagerWorld::without_fleet(faults), clock)
     }
 
-    fn with(world: World, clock: Clock) -> Self {
+    fn with(world: ManagerWorld, clock: Clock) -> Self {
         let (remote, orders) = remote();
         Self {
             world,
@@ -91,7 +91,7 @@ impl Manager {
         for (namespace, labels) in &self.world.namespaces {
             hub.create_namespace(namespace, MANAGER, labels).await?;
         }
-        Controller::new(hub, self.clock, self.world.clone())
+        ManagerController::new(hub, self.clock, self.world.clone())
             .publish()
             .await
     }
@@ -102,7 +102,7 @@ impl Manager {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
-        let controller = Controller::new(Hub::new(client), self.clock, self.world);
+        let controller = ManagerController::new(Hub::new(client), self.clock, self.world);
         controller.run(self.orders).await
     }
 }

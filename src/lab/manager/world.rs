@@ -39,7 +39,7 @@ const BROKEN_CHECK: &str = "etcd";
 
 /// The manager's world: the fleet at first, and its script.
 #[derive(Clone)]
-pub(super) struct World {
+pub(super) struct ManagerWorld {
     pub namespaces: BTreeMap<String, Labels>,
     /// The members of the fleet, in the order in which their profiles are created.
     pub fleet: Vec<FleetMember>,
@@ -48,7 +48,7 @@ pub(super) struct World {
     pub fake_members: BTreeMap<String, FakeMember>,
     /// Hosts and ports of former members, where nothing answers.
     pub deserted: Vec<String>,
-    pub script: Vec<Step>,
+    pub script: Vec<ManagerStep>,
     pub faults: Faults,
 }
 
@@ -102,16 +102,16 @@ pub(super) struct Secret {
 
 /// A step of the script, at a time after the manager's start.
 #[derive(Clone)]
-pub(super) struct Step {
+pub(super) struct ManagerStep {
     pub at: Duration,
     /// The member's name.
     pub member: String,
-    pub action: Action,
+    pub action: ManagerAction,
 }
 
 /// An event of a member, or a request that a fault adds.
 #[derive(Clone)]
-pub(super) enum Action {
+pub(super) enum ManagerAction {
     /// It joins: the manager creates its profile, without a status, and its Secrets.
     Join,
     /// The manager observes it, and writes the status if it changed.
@@ -131,7 +131,7 @@ pub(super) enum Action {
 /// A change of a member itself.
 pub(super) type Event = Arc<dyn Fn(&mut MemberState) + Send + Sync>;
 
-impl World {
+impl ManagerWorld {
     /// The world that breaks no rule but those of the faults.
     pub(super) fn conforming(faults: Vec<Fault>, clock: Clock) -> Self {
         let mut world = Self::without_fleet(faults.clone());
@@ -144,7 +144,7 @@ impl World {
             for request in &fault.info().requests {
                 let (by, via) = (request.by.unwrap_or(MANAGER), Via::of_status(request.status));
                 for (at, patch) in request.sent() {
-                    world.step(at, request.of, Action::Request { by, via, patch });
+                    world.step(at, request.of, ManagerAction::Request { by, via, patch });
                 }
             }
             if let Some(example) = fault.example(clock.now()) {
@@ -189,25 +189,25 @@ impl World {
             (FIRST_TO_JOIN, Duration::from_secs(60)),
             (SECOND_TO_JOIN, Duration::from_secs(150)),
         ] {
-            self.step(at, member, Action::Join);
-            self.step(at + REGISTRATION, member, Action::Observe);
+            self.step(at, member, ManagerAction::Join);
+            self.step(at + REGISTRATION, member, ManagerAction::Observe);
         }
         self.happen(minutes(8), OUTAGE, |member| {
             member.failing_checks.insert(BROKEN_CHECK.to_owned());
         });
-        self.step(minutes(8), OUTAGE, Action::Observe);
+        self.step(minutes(8), OUTAGE, ManagerAction::Observe);
         self.happen(minutes(12), OUTAGE, |member| member.failing_checks.clear());
-        self.step(minutes(12), OUTAGE, Action::Observe);
-        self.step(minutes(15), LEAVER, Action::Leave);
+        self.step(minutes(12), OUTAGE, ManagerAction::Observe);
+        self.step(minutes(15), LEAVER, ManagerAction::Leave);
         self.happen(minutes(20), UPGRADED, |member| {
             member.version = "v1.35.0".to_owned()
         });
-        self.step(minutes(20), UPGRADED, Action::Observe);
+        self.step(minutes(20), UPGRADED, ManagerAction::Observe);
     }
 
-    pub(super) fn step(&mut self, at: Duration, member: &str, action: Action) {
+    pub(super) fn step(&mut self, at: Duration, member: &str, action: ManagerAction) {
         let member = member.to_owned();
-        self.script.push(Step { at, member, action });
+        self.script.push(ManagerStep { at, member, action });
     }
 
     /// Adds a step in which a member changes, so early that the manager can see it at this time.
@@ -217,13 +217,13 @@ impl World {
         member: &str,
         event: impl Fn(&mut MemberState) + Send + Sync + 'static,
     ) {
-        self.step(seen_at - LAG, member, Action::Happen(Arc::new(event)));
+        self.step(seen_at - LAG, member, ManagerAction::Happen(Arc::new(event)));
     }
 
     /// Adds a step in which the manager sends a merge patch for the member's profile.
     pub(super) fn request(&mut self, at: Duration, member: &str, via: Via, patch: Value) {
         let by = MANAGER;
-        self.step(at, member, Action::Request { by, via, patch });
+        self.step(at, member, ManagerAction::Request { by, via, patch });
     }
 
     /// The member of that name.
@@ -333,7 +333,7 @@ impl World {
         let joins = self
             .script
             .iter()
-            .filter(|step| matches!(step.action, Action::Join));
+            .filter(|step| matches!(step.action, ManagerAction::Join));
         joins.map(|step| (step.member.clone(), step.at)).collect()
     }
 }

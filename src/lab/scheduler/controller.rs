@@ -20,7 +20,7 @@ use super::{
         clusters_of, difference, name_of, owner, select, slice, slices, target, workload, workload_object,
         workload_of,
     },
-    world::{Action, FULL_FROM, Placement, Step, World, creator, misedit},
+    world::{FULL_FROM, Placement, SchedulerAction, SchedulerStep, SchedulerWorld, creator, misedit},
 };
 use crate::{
     client::{Hub, RequestError, Target, Via, profile_resource, slice_resource},
@@ -41,7 +41,7 @@ const LATE: Duration = Duration::from_secs(240);
 const SECOND_WRITER: &str = "reference-scheduler-2";
 
 /// Publishes decisions for the workloads that the script and the remote control name.
-pub(super) struct Controller {
+pub(super) struct SchedulerController {
     hub: Hub,
     clock: Clock,
     faults: Faults,
@@ -71,9 +71,9 @@ struct Placed {
     slices: BTreeMap<String, Value>,
 }
 
-impl Controller {
+impl SchedulerController {
     /// A controller that knows no workload yet.
-    pub(super) fn new(hub: Hub, clock: Clock, world: &World) -> Self {
+    pub(super) fn new(hub: Hub, clock: Clock, world: &SchedulerWorld) -> Self {
         Self {
             hub,
             clock,
@@ -88,7 +88,11 @@ impl Controller {
     }
 
     /// Plays the script, and follows the remote control. Never ends by itself.
-    pub(super) async fn run(mut self, mut script: Vec<Step>, mut orders: Orders) -> Result<(), RequestError> {
+    pub(super) async fn run(
+        mut self,
+        mut script: Vec<SchedulerStep>,
+        mut orders: Orders,
+    ) -> Result<(), RequestError> {
         // A stable sort: steps at one time keep their order.
         script.sort_by_key(|step| step.at);
         let mut script = script.into_iter().peekable();
@@ -133,15 +137,17 @@ impl Controller {
         }
     }
 
-    async fn take(&mut self, action: Action) -> Result<(), RequestError> {
+    async fn take(&mut self, action: SchedulerAction) -> Result<(), RequestError> {
         match action {
-            Action::Place(placement) => self.place(placement).await,
-            Action::Unplace(name) => self.unplace(name).await,
-            Action::Delete(number) => self.hub.delete(&Target::profile(MEMBERS, &member(number))).await,
-            Action::Report(number, is_healthy) => {
+            SchedulerAction::Place(placement) => self.place(placement).await,
+            SchedulerAction::Unplace(name) => self.unplace(name).await,
+            SchedulerAction::Delete(number) => {
+                self.hub.delete(&Target::profile(MEMBERS, &member(number))).await
+            }
+            SchedulerAction::Report(number, is_healthy) => {
                 inventory::report(&self.hub, &self.clock, number, is_healthy).await
             }
-            Action::Request(workload, patch) => {
+            SchedulerAction::Request(workload, patch) => {
                 let target = target(&format!("{SCHEDULER}-{workload}-0"));
                 match self.hub.patch(&target, SCHEDULER, Via::Object, &patch).await {
                     // Another fault has given the slice another name.

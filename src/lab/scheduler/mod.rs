@@ -11,10 +11,10 @@ mod slices;
 mod world;
 
 use collect::clock::Clock;
-use controller::Controller;
+use controller::SchedulerController;
 use inventory::{EDGE, MEMBERS};
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use world::World;
+use world::SchedulerWorld;
 
 pub use crate::{
     client::RequestError as SchedulerError,
@@ -34,7 +34,7 @@ const PLACEMENTS: &str = "lab-placements";
 
 /// The reference scheduler. Its hub must serve [`hub_definitions`].
 pub struct Scheduler {
-    world: World,
+    world: SchedulerWorld,
     clock: Clock,
     remote: Remote,
     orders: Orders,
@@ -57,16 +57,16 @@ impl Scheduler {
     /// Makes a scheduler with these faults; with none it conforms. Timestamps in profiles come from `clock`, which should
     /// agree with the hub's.
     pub fn new(faults: Vec<Fault>, clock: Clock) -> Self {
-        Self::with(World::conforming(faults, clock.now()), clock)
+        Self::with(SchedulerWorld::conforming(faults, clock.now()), clock)
     }
 
     /// Makes a scheduler that has no clusters and workloads of its own: it selects from the members that join the reference
     /// manager. `faults` are those that only a driver shows.
     pub fn of_fleet(faults: Vec<Fault>, clock: Clock) -> Self {
-        Self::with(World::of_fleet(faults), clock)
+        Self::with(SchedulerWorld::of_fleet(faults), clock)
     }
 
-    fn with(world: World, clock: Clock) -> Self {
+    fn with(world: SchedulerWorld, clock: Clock) -> Self {
         let (remote, orders) = remote();
         Self {
             world,
@@ -98,7 +98,7 @@ impl Scheduler {
         for name in &self.world.profiles {
             inventory::publish_one(&hub, &self.clock, PLACEMENTS, name).await?;
         }
-        let mut controller = Controller::new(hub, self.clock, &self.world);
+        let mut controller = SchedulerController::new(hub, self.clock, &self.world);
         for placement in self.world.placements.clone() {
             controller.place(placement).await?;
         }
@@ -111,7 +111,7 @@ impl Scheduler {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
-        let mut controller = Controller::new(Hub::new(client), self.clock, &self.world);
+        let mut controller = SchedulerController::new(Hub::new(client), self.clock, &self.world);
         for placement in self.world.placements {
             controller.place(placement).await?;
         }

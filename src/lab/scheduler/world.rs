@@ -40,13 +40,13 @@ const FEW_FROM: usize = 170;
 const OTHER: &str = "other-scheduler";
 
 /// The scheduler's world: the workloads at first, and its script.
-pub(super) struct World {
+pub(super) struct SchedulerWorld {
     /// The namespace of the clusters for workloads of the remote control.
     pub inventory: &'static str,
     pub placements: Vec<Placement>,
     /// The names of further profiles, next to the workloads.
     pub profiles: BTreeSet<String>,
-    pub script: Vec<Step>,
+    pub script: Vec<SchedulerStep>,
     pub faults: Faults,
 }
 
@@ -70,13 +70,13 @@ pub(super) struct Placement {
 }
 
 /// A step of the script, at a time after the scheduler's start.
-pub(super) struct Step {
+pub(super) struct SchedulerStep {
     pub at: Duration,
-    pub action: Action,
+    pub action: SchedulerAction,
 }
 
 /// An event of the world, or a request that a fault adds.
-pub(super) enum Action {
+pub(super) enum SchedulerAction {
     /// A workload is created, or needs another number of clusters.
     Place(Placement),
     /// The workload of that name is deleted.
@@ -108,7 +108,7 @@ impl Placement {
     }
 }
 
-impl World {
+impl SchedulerWorld {
     /// The world that breaks no rule but those of the faults.
     pub(super) fn conforming(faults: Vec<Fault>, now: Timestamp) -> Self {
         let of_members = |name, count| Placement::new(name, count, MEMBERS);
@@ -130,16 +130,16 @@ impl World {
             ..Self::of_fleet(faults.clone())
         };
         for (at, action) in [
-            (minutes(3), Action::Place(of_members(PASSING, 7))),
-            (minutes(5), Action::Place(of_members(GROWING, 101))),
+            (minutes(3), SchedulerAction::Place(of_members(PASSING, 7))),
+            (minutes(5), SchedulerAction::Place(of_members(GROWING, 101))),
             // Between two rounds, so that the decisions name it briefly.
-            (minutes(6) + MOMENT, Action::Delete(DELETED)),
-            (minutes(8) + MOMENT, Action::Report(OUTAGE, false)),
-            (minutes(10), Action::Place(of_members(GROWING, 100))),
-            (minutes(12), Action::Report(OUTAGE, true)),
-            (minutes(14), Action::Unplace(PASSING)),
+            (minutes(6) + MOMENT, SchedulerAction::Delete(DELETED)),
+            (minutes(8) + MOMENT, SchedulerAction::Report(OUTAGE, false)),
+            (minutes(10), SchedulerAction::Place(of_members(GROWING, 100))),
+            (minutes(12), SchedulerAction::Report(OUTAGE, true)),
+            (minutes(14), SchedulerAction::Unplace(PASSING)),
         ] {
-            world.script.push(Step { at, action });
+            world.script.push(SchedulerStep { at, action });
         }
         for fault in faults {
             world.apply(&fault, now);
@@ -163,14 +163,14 @@ impl World {
         if fault.info().id == "placement-references/resolve-across-time" {
             // Of a workload whose decision is not written again.
             self.script
-                .retain(|step| !matches!(step.action, Action::Delete(_)));
-            let (at, action) = (minutes(6), Action::Delete(FEW_FROM));
-            self.script.push(Step { at, action });
+                .retain(|step| !matches!(step.action, SchedulerAction::Delete(_)));
+            let (at, action) = (minutes(6), SchedulerAction::Delete(FEW_FROM));
+            self.script.push(SchedulerStep { at, action });
         }
         for request in &fault.info().requests {
-            let steps = request.sent().map(|(at, patch)| Step {
+            let steps = request.sent().map(|(at, patch)| SchedulerStep {
                 at,
-                action: Action::Request(request.of, patch),
+                action: SchedulerAction::Request(request.of, patch),
             });
             self.script.extend(steps);
         }

@@ -9,7 +9,7 @@ use std::{
 use evidence::named_enum;
 
 pub use self::place::Part;
-use self::place::{Place, Unwritten, folder_of};
+use self::place::{Destination, Unwritten, folder_of};
 
 mod place;
 
@@ -44,7 +44,7 @@ pub type OutputFiles = BTreeMap<FileFormat, Output>;
 pub struct Output {
     name: String,
     path: PathBuf,
-    place: Place,
+    place: Destination,
     /// The part that a killed run leaves.
     part: Option<Part>,
 }
@@ -80,9 +80,9 @@ pub fn prepare(
         }
         // Other commands of a GitHub step write its summary, too.
         let place = if format == FileFormat::Markdown && is_step_summary(&path) {
-            Place::after(&path)
+            Destination::after(&path)
         } else {
-            Place::of(&path)
+            Destination::of(&path)
         };
         outputs.insert(format, Output::at(&name(format), path, place)?);
     }
@@ -96,11 +96,11 @@ fn is_step_summary(path: &Path) -> bool {
 impl Output {
     /// Checks that a file can be written. `name` is what the user calls it.
     pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
-        let place = Place::of(&path);
+        let place = Destination::of(&path);
         Self::at(name, path, place)
     }
 
-    fn at(name: &str, path: PathBuf, place: io::Result<Place>) -> Result<Self, OutputError> {
+    fn at(name: &str, path: PathBuf, place: io::Result<Destination>) -> Result<Self, OutputError> {
         match place {
             Ok(place) => Ok(Self {
                 name: name.to_owned(),
@@ -120,7 +120,7 @@ impl Output {
     /// Keeps a part of the content next to the file until the file is written. Returns `None` if it is not a regular
     /// file, such as a pipe.
     pub fn begin_part(&mut self) -> Option<Part> {
-        if let Place::Replaced(target) = &self.place {
+        if let Destination::Replaced(target) = &self.place {
             self.part = Some(Part::of(target));
         }
         self.part.clone()

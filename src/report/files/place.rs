@@ -10,7 +10,7 @@ use tempfile::NamedTempFile;
 
 /// Where the content goes.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum Destination {
     /// A file next to it, which replaces it atomically when complete.
     Replaced(PathBuf),
     /// Directly into a file that is not regular, for example `/dev/stdout` or a pipe.
@@ -19,7 +19,7 @@ pub(crate) enum Place {
     After(fs::File),
 }
 
-impl Place {
+impl Destination {
     /// Finds the place for a new content. Fails if it cannot be written.
     pub(crate) fn of(path: &Path) -> io::Result<Self> {
         // If both lead to one file, opening it again would overwrite its beginning.
@@ -36,14 +36,14 @@ impl Place {
                 _ => None,
             };
             if let Some(stream) = stream {
-                return Ok(Place::Into(stream.into()));
+                return Ok(Destination::Into(stream.into()));
             }
         }
         let target = match fs::metadata(path) {
             Ok(there) if there.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
             // An open file may be regular; replacing it would lose other output.
             Ok(there) if there.is_file() && (path.starts_with("/dev") || path.starts_with("/proc")) => {
-                return Ok(Place::Into(fs::OpenOptions::new().append(true).open(path)?));
+                return Ok(Destination::Into(fs::OpenOptions::new().append(true).open(path)?));
             }
             // Replace a link's target, not the link.
             Ok(there) if there.is_file() => {
@@ -51,7 +51,7 @@ impl Place {
                 fs::OpenOptions::new().append(true).open(path)?;
                 fs::canonicalize(path)?
             }
-            Ok(_) => return Ok(Place::Into(fs::OpenOptions::new().write(true).open(path)?)),
+            Ok(_) => return Ok(Destination::Into(fs::OpenOptions::new().write(true).open(path)?)),
             // Keep a link whose target is missing, too.
             Err(error) if error.kind() == io::ErrorKind::NotFound => match fs::read_link(path) {
                 Ok(target) => return Self::of(&folder_of(path).join(target)),
@@ -61,13 +61,13 @@ impl Place {
         };
         // Not kept during the run, so that nothing is left behind however the run ends.
         drop(temporary(&target)?);
-        Ok(Place::Replaced(target))
+        Ok(Destination::Replaced(target))
     }
 
     /// Finds the place after a file's content. Fails if it cannot be written.
     pub(crate) fn after(path: &Path) -> io::Result<Self> {
         let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        file.map(Place::After)
+        file.map(Destination::After)
     }
 
     /// Writes the content, atomically for a file that is replaced.
@@ -76,14 +76,14 @@ impl Place {
         content: impl FnOnce(&mut dyn io::Write) -> io::Result<()>,
     ) -> Result<(), Unwritten> {
         match self {
-            Place::Replaced(target) => {
+            Destination::Replaced(target) => {
                 let mut file = temporary(&target)?;
                 buffered(file.as_file_mut(), content)?;
                 file.as_file().sync_all()?;
                 put_in_place(file, &target)
             }
-            Place::Into(mut file) => Ok(buffered(&mut file, content)?),
-            Place::After(mut file) => {
+            Destination::Into(mut file) => Ok(buffered(&mut file, content)?),
+            Destination::After(mut file) => {
                 if file.metadata()?.len() > 0 {
                     io::Write::write_all(&mut file, b"\n\n")?;
                 }

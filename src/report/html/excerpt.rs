@@ -30,7 +30,7 @@ const AROUND: usize = 3;
 const MARKED: usize = 6;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum ExcerptLine {
     Text {
         text: String,
         /// Whether it is an offending line.
@@ -96,7 +96,7 @@ fn in_full<T: Tracked + Serialize>(evidence: &Evidence, object: &ObjectRef) -> O
 
 /// The part of an object around a field, and whether the field exists. If not, the marked line is the one that the
 /// field belongs under.
-pub(super) fn around(object: &Value, path: &str) -> (Vec<Line>, bool) {
+pub(super) fn around(object: &Value, path: &str) -> (Vec<ExcerptLine>, bool) {
     let lines = yaml::lines(object, leaf);
     let marked = offending(&lines, path);
     let begins = |place: &usize| lines[*place].paths.iter().any(|line_path| line_path == path);
@@ -120,7 +120,7 @@ fn offending(lines: &[YamlLine], path: &str) -> Vec<usize> {
 }
 
 /// The marked lines with their neighbors and everything that contains them.
-fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<Line> {
+fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<ExcerptLine> {
     let mut keep = vec![lines.len() <= WHOLE; lines.len()];
     if marked.is_empty() {
         keep.iter_mut().take(WHOLE).for_each(|keep| *keep = true);
@@ -142,7 +142,7 @@ fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<Line> {
         let until = place + run.len();
         // One line is as short as the words for it.
         if run[0] || run.len() <= 1 {
-            excerpt.extend((place..until).map(|place| Line::Text {
+            excerpt.extend((place..until).map(|place| ExcerptLine::Text {
                 text: format!(
                     "{}{}",
                     "  ".repeat(lines[place].depth),
@@ -151,7 +151,7 @@ fn shown(lines: &[YamlLine], marked: &[usize]) -> Vec<Line> {
                 marked: marked.contains(&place),
             }));
         } else {
-            excerpt.push(Line::Gap(run.len()));
+            excerpt.push(ExcerptLine::Gap(run.len()));
         }
         place = until;
     }
@@ -175,9 +175,9 @@ mod tests {
     fn excerpt(object: &Value, path: &str) -> (String, bool) {
         let (lines, exists) = around(object, path);
         let lines = lines.into_iter().map(|line| match line {
-            Line::Text { text, marked: true } => format!("> {text}\n"),
-            Line::Text { text, .. } => format!("  {text}\n"),
-            Line::Gap(number) => format!("⋮ {number} lines\n"),
+            ExcerptLine::Text { text, marked: true } => format!("> {text}\n"),
+            ExcerptLine::Text { text, .. } => format!("  {text}\n"),
+            ExcerptLine::Gap(number) => format!("⋮ {number} lines\n"),
         });
         (lines.collect(), exists)
     }

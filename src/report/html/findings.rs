@@ -9,7 +9,7 @@ use judge::{
 
 use super::{
     display::{Sign, shown, utc},
-    excerpt::{self, Line},
+    excerpt::{self, ExcerptLine},
     listed,
     plot::{Plot, span},
 };
@@ -53,7 +53,7 @@ pub(super) struct FindingView<'a> {
 /// An object with the part that violates the rule, and how it came to that.
 pub(super) struct ObjectView<'a> {
     pub(super) object: &'a ObjectRef,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<ExcerptLine>,
     /// Whether the field is missing, so that the marked line shows where it belongs.
     pub(super) is_missing: bool,
     pub(super) story: Option<Story>,

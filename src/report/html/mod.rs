@@ -18,7 +18,7 @@ use judge::{Decision, Judgement, RuleVerdict, Verdict, WaiverOutcome, rules::Spe
 
 use self::{
     display::{page_style, shown, utc},
-    excerpt::Line,
+    excerpt::ExcerptLine,
     findings::RuleView,
 };
 use crate::{
@@ -35,13 +35,13 @@ const LISTED: usize = 10;
 
 #[derive(Template)]
 #[template(path = "report.html")]
-struct Page<'a> {
+struct ReportPage<'a> {
     report: &'a Report<'a>,
     style: String,
-    sections: Vec<Section<'a>>,
+    sections: Vec<ReportSection<'a>>,
 }
 
-struct Section<'a> {
+struct ReportSection<'a> {
     id: &'static str,
     heading: &'static str,
     rules: Vec<RuleView<'a>>,
@@ -49,7 +49,7 @@ struct Section<'a> {
 
 /// Writes the report. Fails only when `into` does.
 pub fn write(report: &Report, mut into: impl io::Write) -> io::Result<()> {
-    let page = Page {
+    let page = ReportPage {
         report,
         style: page_style(STYLE),
         sections: sections(report),
@@ -76,12 +76,12 @@ fn title(judgement: &Judgement) -> String {
 }
 
 /// All rules: those that fail, those that warn, and the others, the worst first.
-fn sections<'a>(report: &Report<'a>) -> Vec<Section<'a>> {
+fn sections<'a>(report: &Report<'a>) -> Vec<ReportSection<'a>> {
     let stories = Stories::of(report.evidence);
     let spendings = Spendings::of(report.evidence);
     let mut verdicts: Vec<&RuleVerdict> = report.judgement.verdicts.iter().collect();
     verdicts.sort_by_key(|verdict| (rank(shown_verdict(verdict)), verdict.level(), verdict.basis()));
-    let section = |id, heading, is_own: fn(Verdict) -> bool| Section {
+    let section = |id, heading, is_own: fn(Verdict) -> bool| ReportSection {
         id,
         heading,
         rules: verdicts

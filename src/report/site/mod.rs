@@ -39,9 +39,9 @@ const SHOWN_FINDINGS: usize = 5;
 
 #[derive(Template)]
 #[template(path = "board.html")]
-struct Page<'a> {
+struct BoardPage<'a> {
     style: String,
-    sections: Vec<Section<'a>>,
+    sections: Vec<BoardSection<'a>>,
     unreadable: &'a [UnreadableFolder],
 }
 
@@ -76,7 +76,7 @@ struct RuleResult {
 }
 
 /// All that the page shows of a role.
-struct Section<'a> {
+struct BoardSection<'a> {
     role: Role,
     editions: Vec<Edition>,
     versions: Vec<Version<'a>>,
@@ -92,7 +92,7 @@ struct Version<'a> {
 }
 
 /// A verdict on a rule, and the editions that share it.
-struct Mark {
+struct VerdictMark {
     sign: Sign,
     /// `better` or `worse` than in the previous version; else empty.
     trend: &'static str,
@@ -105,8 +105,8 @@ pub fn write(
     unreadable: &[UnreadableFolder],
     mut into: impl io::Write,
 ) -> io::Result<()> {
-    let sections = Role::ALL.into_iter().map(|role| Section::new(role, entries));
-    let page = Page {
+    let sections = Role::ALL.into_iter().map(|role| BoardSection::new(role, entries));
+    let page = BoardPage {
         style: page_style(STYLE),
         sections: sections.filter(|section| !section.versions.is_empty()).collect(),
         unreadable,
@@ -166,7 +166,7 @@ impl RuleResult {
     }
 }
 
-impl<'a> Section<'a> {
+impl<'a> BoardSection<'a> {
     fn new(role: Role, entries: &'a [BoardEntry]) -> Self {
         let versions = versions(
             entries
@@ -333,8 +333,8 @@ impl Version<'_> {
         }
     }
 
-    fn marks(&self, rule: &Rule) -> Vec<Mark> {
-        let mut marks: Vec<Mark> = Vec::new();
+    fn marks(&self, rule: &Rule) -> Vec<VerdictMark> {
+        let mut marks: Vec<VerdictMark> = Vec::new();
         for (edition, result) in self.entry.results(rule) {
             let sign = match result.verdict {
                 Verdict::Pass if !self.entry.holds() => UNPROVEN_PASS,
@@ -346,7 +346,7 @@ impl Version<'_> {
                 .find(|mark| (mark.sign, mark.trend) == (sign, trend))
             {
                 Some(mark) => mark.editions += &format!(", {edition}"),
-                None => marks.push(Mark {
+                None => marks.push(VerdictMark {
                     sign,
                     trend,
                     editions: edition.to_string(),

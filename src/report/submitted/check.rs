@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Report, by_edition,
-    text::{count, difference::Change},
+    text::{count, difference::FieldDifference},
 };
 
 /// A folder without a readable report.
@@ -61,7 +61,7 @@ pub struct Check {
     /// Whether it follows from its evidence.
     pub fitness: Fitness,
     /// What the report says (old), and what its evidence says (new); verdicts first, as the counts follow from them.
-    pub differences: Vec<Change>,
+    pub differences: Vec<FieldDifference>,
     /// Notes for a person.
     pub notes: Vec<String>,
     /// What keeps the report from being submitted, each with what to do.
@@ -124,7 +124,7 @@ impl Check {
     }
 }
 
-fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Vec<Change> {
+fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Vec<FieldDifference> {
     let sum = held.sum.clone();
     let mut again = judge_again(document, held, |report| {
         show(report);
@@ -137,7 +137,7 @@ fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report))
     again.about.update(&in_evidence);
     let mut differences = changes(document, &again);
     if differences.is_empty() && *document != again {
-        differences.push(Change {
+        differences.push(FieldDifference {
             at: "the order of a list".to_owned(),
             old: Some("changed".into()),
             new: Some("as the suite writes it".into()),

@@ -6,10 +6,10 @@ use judge::{Verdict, rules};
 use serde::Serialize;
 
 use super::document::{Document, Entry, ReportError};
-use crate::text::difference::{Change, Masked, differences, leads};
+use crate::text::difference::{FieldDifference, Masked, differences, leads};
 
 /// All that differs between two values of one type, in the order of the parts.
-pub(super) fn changes(old: &impl Serialize, new: &impl Serialize) -> Vec<Change> {
+pub(super) fn changes(old: &impl Serialize, new: &impl Serialize) -> Vec<FieldDifference> {
     let old = serde_json::to_value(old).unwrap_or_default();
     let new = serde_json::to_value(new).unwrap_or_default();
     differences(Some(Masked::plain(&old)), Masked::plain(&new))
@@ -21,7 +21,7 @@ pub struct Diff {
     /// Whether the decision or a rule got worse.
     pub worse: bool,
     /// What changed except the rules: the decision, versions, claims, scope, waivers.
-    pub head: Vec<Change>,
+    pub head: Vec<FieldDifference>,
     /// Rules whose verdict or counts changed, by id.
     pub rules: Vec<RuleChange>,
 }
@@ -38,7 +38,7 @@ pub struct RuleChange {
     /// Whether it is worse in the second report.
     pub worse: bool,
     /// What else changed, such as the number of violations.
-    pub details: Vec<Change>,
+    pub details: Vec<FieldDifference>,
 }
 
 /// What differs from run to run, and the rules, which are compared one by one.

@@ -16,4 +16,4 @@ pub use self::{
     diff::{Diff, RuleChange, diff},
     document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReportError, SuiteResult},
 };
-pub use crate::text::difference::Change;
+pub use crate::text::difference::FieldDifference;

@@ -14,7 +14,7 @@ pub(crate) struct Masked<'v> {
 
 /// A field in which two values differ, without credentials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Change {
+pub struct FieldDifference {
     /// The path, such as `suites[identity].core.statistics.passed`.
     pub at: String,
     /// The first value, if it has the field.
@@ -23,7 +23,7 @@ pub struct Change {
     pub new: Option<Value>,
 }
 
-impl Change {
+impl FieldDifference {
     /// The first value, for people.
     pub fn old_text(&self) -> String {
         text(self.old.as_ref())
@@ -71,20 +71,25 @@ impl<'v> Masked<'v> {
 
 /// Lists the fields in which two values differ, in the order of their paths. Items of lists are identified by their
 /// names; one that appears or disappears is one difference.
-pub(crate) fn differences(old: Option<Masked>, new: Masked) -> Vec<Change> {
+pub(crate) fn differences(old: Option<Masked>, new: Masked) -> Vec<FieldDifference> {
     let mut changes = Vec::new();
     compare("", old, Some(new), &mut changes);
     changes
 }
 
-fn compare<'v>(path: &str, before: Option<Masked<'v>>, after: Option<Masked<'v>>, changes: &mut Vec<Change>) {
+fn compare<'v>(
+    path: &str,
+    before: Option<Masked<'v>>,
+    after: Option<Masked<'v>>,
+    changes: &mut Vec<FieldDifference>,
+) {
     let value = |side: Option<Masked<'v>>| side.map(|masked| masked.value);
     if value(before) == value(after) {
         return;
     }
     let (Some(mut old), Some(mut new)) = (parts(path, before), parts(path, after)) else {
         let shown = |side: Option<Masked<'v>>| side.map(|masked| masked.shown.clone());
-        changes.push(Change {
+        changes.push(FieldDifference {
             at: path.to_owned(),
             old: shown(before),
             new: shown(after),

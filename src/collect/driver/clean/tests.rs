@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::{
     connect::{Connection, call, get},
-    driver::{FieldChange, Head},
+    driver::{FieldChange, JournalHead},
 };
 
 const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/clusterprofiles";
@@ -71,12 +71,12 @@ impl World {
 
     /// The journal of a run, as if it had just begun.
     fn journal(&self, run: &str, server: &str, entries: &[UndoEntry]) -> Journal {
-        let head = Head {
+        let head = JournalHead {
             run: run.to_owned(),
             server: server.to_owned(),
             hub: "context hub".to_owned(),
             driver_file: self.folder.path().join("driver.yaml"),
-            ..Head::default()
+            ..JournalHead::default()
         };
         let journal = Journal::begin(&self.journals(), head).expect("a journal");
         for entry in entries {

@@ -19,7 +19,7 @@ pub(super) struct ScenarioSpec {
     /// The run leaves out the scenario if it cannot do one of these.
     pub needs: &'static [DriverAction],
     /// The run leaves out the steps that it cannot do. A step that fails ends the scenario, unless it is on a slice.
-    pub steps: &'static [Line],
+    pub steps: &'static [ScenarioLine],
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) enum Actors {
     ForeignObject(ObjectKind),
 }
 
-pub(super) enum Line {
+pub(super) enum ScenarioLine {
     /// What the run does.
     Step(DriverAction),
     /// Requests that many clusters. The scenario ends if the scheduler does not select them.
@@ -83,46 +83,46 @@ const WITH_MEMBER: ScenarioSpec = ScenarioSpec {
 #[rustfmt::skip]
 pub(super) const SCENARIOS: &[ScenarioSpec] = &[
     WITH_MEMBER,
-    ScenarioSpec { scenario: Scenario::Outage, needs: &[Break, Heal], steps: &[Line::Step(Break), Line::Step(Heal)], ..WITH_MEMBER },
-    ScenarioSpec { scenario: Scenario::Upgrade, needs: &[Upgrade], steps: &[Line::Step(Upgrade)], ..WITH_MEMBER },
-    ScenarioSpec { scenario: Scenario::Tampering, needs: &[DeleteProfile], steps: &[Line::Step(DeleteProfile)], ..WITH_MEMBER },
-    ScenarioSpec { scenario: Scenario::Tampering, needs: &[TamperStatus], steps: &[Line::Step(TamperStatus)], ..WITH_MEMBER },
-    ScenarioSpec { scenario: Scenario::Tampering, needs: &[RemoveLabel], steps: &[Line::Step(RemoveLabel)], ..WITH_MEMBER },
-    ScenarioSpec { scenario: Scenario::Tampering, needs: &[SetDisplayName], steps: &[Line::Step(SetDisplayName)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Outage, needs: &[Break, Heal], steps: &[ScenarioLine::Step(Break), ScenarioLine::Step(Heal)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Upgrade, needs: &[Upgrade], steps: &[ScenarioLine::Step(Upgrade)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Tampering, needs: &[DeleteProfile], steps: &[ScenarioLine::Step(DeleteProfile)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Tampering, needs: &[TamperStatus], steps: &[ScenarioLine::Step(TamperStatus)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Tampering, needs: &[RemoveLabel], steps: &[ScenarioLine::Step(RemoveLabel)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Tampering, needs: &[SetDisplayName], steps: &[ScenarioLine::Step(SetDisplayName)], ..WITH_MEMBER },
     ScenarioSpec {
         scenario: Scenario::NamespaceGone, actors: Actors::MemberInOwnNamespace, needs: &[DeleteNamespace, CreateNamespace],
-        steps: &[Line::Step(DeleteNamespace), Line::Step(CreateNamespace)], ..WITH_MEMBER
+        steps: &[ScenarioLine::Step(DeleteNamespace), ScenarioLine::Step(CreateNamespace)], ..WITH_MEMBER
     },
     ScenarioSpec { scenario: Scenario::SimilarNames, actors: Actors::SimilarMembers, ..WITH_MEMBER },
-    ScenarioSpec { scenario: Scenario::Scale, actors: Actors::Fleet, steps: &[Line::Pause(FLEET_STAYS)], ..WITH_MEMBER },
+    ScenarioSpec { scenario: Scenario::Scale, actors: Actors::Fleet, steps: &[ScenarioLine::Pause(FLEET_STAYS)], ..WITH_MEMBER },
     ScenarioSpec {
         scenario: Scenario::Placement, actors: A_FEW_CLUSTERS, needs: &[Place],
-        steps: &[Line::Step(DeleteSlice), Line::Step(EmptySlice), Line::Reschedule(0)], ..WITH_MEMBER
+        steps: &[ScenarioLine::Step(DeleteSlice), ScenarioLine::Step(EmptySlice), ScenarioLine::Reschedule(0)], ..WITH_MEMBER
     },
     ScenarioSpec {
         scenario: Scenario::SliceLimit, actors: FULL_SLICE, needs: &[Place, Reschedule],
         steps: &[
-            Line::Pause(DECISION_STAYS), Line::Reschedule(LARGEST_SLICE + 1),
-            Line::Pause(DECISION_STAYS), Line::Reschedule(LARGEST_SLICE), Line::Pause(DECISION_STAYS),
+            ScenarioLine::Pause(DECISION_STAYS), ScenarioLine::Reschedule(LARGEST_SLICE + 1),
+            ScenarioLine::Pause(DECISION_STAYS), ScenarioLine::Reschedule(LARGEST_SLICE), ScenarioLine::Pause(DECISION_STAYS),
         ],
         ..WITH_MEMBER
     },
     ScenarioSpec {
         scenario: Scenario::CutOff, order: Order::AfterOthers, needs: &[Disconnect, Reconnect],
-        steps: &[Line::Step(Disconnect), Line::Step(Reconnect)], ..WITH_MEMBER
+        steps: &[ScenarioLine::Step(Disconnect), ScenarioLine::Step(Reconnect)], ..WITH_MEMBER
     },
     ScenarioSpec {
         scenario: Scenario::Restart, order: Order::AfterOthers, actors: Actors::MemberAndPlacement, needs: &[Restart],
-        steps: &[Line::Step(Restart)],
+        steps: &[ScenarioLine::Step(Restart)],
     },
     ScenarioSpec {
         scenario: Scenario::ForeignProfile, order: Order::UntilOthersEnd,
         actors: Actors::ForeignObject(ObjectKind::ClusterProfile), needs: &[PutForeignProfile],
-        steps: &[Line::Step(PutForeignProfile), Line::Step(ChangeForeignProfile), Line::Step(RecreateForeignProfile)],
+        steps: &[ScenarioLine::Step(PutForeignProfile), ScenarioLine::Step(ChangeForeignProfile), ScenarioLine::Step(RecreateForeignProfile)],
     },
     ScenarioSpec {
         scenario: Scenario::ForeignProfile, order: Order::UntilOthersEnd,
         actors: Actors::ForeignObject(ObjectKind::PlacementDecision), needs: &[PutForeignSlice],
-        steps: &[Line::Step(PutForeignSlice)],
+        steps: &[ScenarioLine::Step(PutForeignSlice)],
     },
 ];

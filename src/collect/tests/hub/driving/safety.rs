@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use collect::driver::{Head, Journal};
+use collect::driver::{Journal, JournalHead};
 use evidence::{ObjectKey, ObjectRef, Requested, runs::LABEL_RUN};
 use tempfile::TempDir;
 
@@ -166,7 +166,7 @@ impl JournalFolder {
     /// Gives the plan's driver a journal.
     pub(super) fn of(plan: &mut Plan, world: &World) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
-        let head = Head {
+        let head = JournalHead {
             run: "t".to_owned(),
             began: world.clock.now(),
             server: "https://hub.example".to_owned(),
