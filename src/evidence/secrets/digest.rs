@@ -109,11 +109,11 @@ impl Digester {
     pub fn secret(&self, value: &Value) -> Result<Secret, Box<Unreadable>> {
         let mut object = ObjectRef::of_value(value, "Secret");
         "Secret".clone_into(&mut object.kind);
-        let digested = self.digested(value, &object);
-        digested.map_err(|SecretError(message)| Box::new(Unreadable { object, message }))
+        let secret = self.read_secret(value, &object);
+        secret.map_err(|SecretError(message)| Box::new(Unreadable { object, message }))
     }
 
-    fn digested(&self, value: &Value, object: &ObjectRef) -> Result<Secret, SecretError> {
+    fn read_secret(&self, value: &Value, object: &ObjectRef) -> Result<Secret, SecretError> {
         if object.name.is_empty() {
             return Err(SecretError::new("metadata.name is missing"));
         }
@@ -122,21 +122,21 @@ impl Digester {
         let data = entries(&value["data"], "data")?;
         let string_data = entries(&value["stringData"], "stringData")?;
         let keys: BTreeSet<&str> = data.keys().chain(string_data.keys()).copied().collect();
-        let config = decoded(names::SECRET_CONFIG_KEY, &data, &string_data);
+        let config = decode_entry(names::SECRET_CONFIG_KEY, &data, &string_data);
         let kubeconfig = config.map(|text| self.kubeconfig(&Zeroizing::new(text?)));
         let (kubeconfig, kubeconfig_error) = match kubeconfig.transpose() {
             Ok(kubeconfig) => (kubeconfig, None),
             Err(SecretError(message)) => (None, Some(message)),
         };
         // Only a valid time: arbitrary text stays out.
-        let created = metadata["creationTimestamp"].as_str();
-        let created = created.filter(|text| parse_time(text).is_some());
+        let creation = metadata["creationTimestamp"].as_str();
+        let creation = creation.filter(|text| parse_time(text).is_some());
         Ok(Secret {
             namespace: object.namespace.clone(),
             name: object.name.clone(),
             uid: object.uid.clone(),
             resource_version: object.resource_version.clone(),
-            creation_timestamp: created.map(str::to_owned),
+            creation_timestamp: creation.map(str::to_owned),
             labels: labels
                 .map(|(key, value)| (key.to_owned(), value.to_owned()))
                 .collect(),
@@ -152,7 +152,7 @@ impl Digester {
         let string_data = entries(&value["stringData"], "stringData").unwrap_or_default();
         let keys: BTreeSet<&str> = data.keys().chain(string_data.keys()).copied().collect();
         let (key, servers) = keys.into_iter().find_map(|key| {
-            let text = Zeroizing::new(decoded(key, &data, &string_data)?.ok()?);
+            let text = Zeroizing::new(decode_entry(key, &data, &string_data)?.ok()?);
             // Nearly all values are something else: they are not parsed.
             if !text.contains("clusters") || !text.contains("server") {
                 return None;
@@ -182,28 +182,28 @@ impl Digester {
             current_context: clear.current_context.unwrap_or_default(),
             ..Kubeconfig::default()
         };
-        for (index, Object(named)) in clear.contexts.into_iter().flatten().enumerate() {
-            let context = required(named.context, "contexts", index, "context")?;
+        for (index, Object(entry)) in clear.contexts.into_iter().flatten().enumerate() {
+            let context = require(entry.context, "contexts", index, "context")?;
             kubeconfig.contexts.push(KubeconfigContext {
-                name: named.name.unwrap_or_default(),
+                name: entry.name.unwrap_or_default(),
                 cluster: context.cluster.unwrap_or_default(),
                 user: context.user.unwrap_or_default(),
             });
         }
-        for (index, Object(named)) in clear.clusters.into_iter().flatten().enumerate() {
-            let cluster = required(named.cluster, "clusters", index, "cluster")?;
+        for (index, Object(entry)) in clear.clusters.into_iter().flatten().enumerate() {
+            let cluster = require(entry.cluster, "clusters", index, "cluster")?;
             kubeconfig.clusters.push(KubeconfigCluster {
-                name: named.name.unwrap_or_default(),
+                name: entry.name.unwrap_or_default(),
                 server: without_userinfo(&cluster.server.unwrap_or_default()),
-                files: filled([("certificate-authority", &cluster.certificate_authority)]),
+                files: fields_with_value([("certificate-authority", &cluster.certificate_authority)]),
             });
         }
-        for (index, Object(named)) in clear.users.into_iter().flatten().enumerate() {
-            let user = required(named.user, "users", index, "user")?;
+        for (index, Object(entry)) in clear.users.into_iter().flatten().enumerate() {
+            let user = require(entry.user, "users", index, "user")?;
             kubeconfig.users.push(KubeconfigUser {
-                name: named.name.unwrap_or_default(),
+                name: entry.name.unwrap_or_default(),
                 credentials: self.credentials(&user),
-                files: filled([
+                files: fields_with_value([
                     ("client-certificate", &user.client_certificate),
                     ("client-key", &user.client_key),
                     ("tokenFile", &user.token_file),
@@ -224,8 +224,8 @@ impl Digester {
         let key = Zeroizing::new(text(&user.client_key_data));
         if !key.trim().is_empty() {
             // Line breaks in base64 do not matter. A value that is not base64 is digested as it is.
-            let decoded = BASE64.decode(unwrapped(&key));
-            let bytes = decoded.unwrap_or_else(|_| key.trim().as_bytes().to_vec());
+            let bytes = BASE64.decode(without_whitespace(&key));
+            let bytes = bytes.unwrap_or_else(|_| key.trim().as_bytes().to_vec());
             add(CredentialKind::ClientKey, self.digest(&[&bytes]));
         }
         let (name, password) = (text(&user.username), Zeroizing::new(text(&user.password)));
@@ -237,11 +237,11 @@ impl Digester {
             add(CredentialKind::Exec, String::new());
         }
         if let Some(Object(provider)) = &user.auth_provider {
-            let issued = provider.config.iter().flat_map(|config| {
+            let tokens = provider.config.iter().flat_map(|config| {
                 let values = ISSUED.iter().filter_map(|key| config.get(*key)?.as_str());
                 values.filter(|value| !value.is_empty())
             });
-            let mut digests: Vec<String> = issued.map(|value| self.digest(&[value.as_bytes()])).collect();
+            let mut digests: Vec<String> = tokens.map(|value| self.digest(&[value.as_bytes()])).collect();
             if digests.is_empty() {
                 digests.push(String::new());
             }
@@ -289,7 +289,7 @@ fn entries<'a>(value: &'a Value, at: &str) -> Result<Entries<'a>, SecretError> {
     }
 }
 
-fn decoded(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
+fn decode_entry(key: &str, data: &Entries, string_data: &Entries) -> Option<Result<String, SecretError>> {
     // `stringData` wins, as on the API server.
     match string_data.get(key) {
         Some(text) => Some(Ok((*text).to_owned())),
@@ -302,7 +302,7 @@ pub fn kubeconfig_in_clear(secret: &Value) -> Option<Result<Value, SecretError>>
     let read = |key: &str| entries(&secret[key], key);
     match (read("data"), read("stringData")) {
         (Ok(data), Ok(string_data)) => {
-            let config = decoded(names::SECRET_CONFIG_KEY, &data, &string_data);
+            let config = decode_entry(names::SECRET_CONFIG_KEY, &data, &string_data);
             config.map(|text| read_yaml(&Zeroizing::new(text?)))
         }
         (Err(error), _) | (_, Err(error)) => Some(Err(error)),
@@ -314,7 +314,7 @@ fn decode(encoded: &str) -> Result<String, SecretError> {
     if encoded.len() / 4 > LARGEST / 3 {
         return Err(too_large());
     }
-    let bytes = BASE64.decode(unwrapped(encoded));
+    let bytes = BASE64.decode(without_whitespace(encoded));
     let bytes = bytes.map_err(|_| SecretError::new("it is not valid base64"))?;
     String::from_utf8(bytes).map_err(|_| SecretError::new("it is not text in UTF-8"))
 }
@@ -323,7 +323,7 @@ fn too_large() -> SecretError {
     SecretError::new("it is larger than 1 MiB")
 }
 
-fn unwrapped(base64: &str) -> String {
+fn without_whitespace(base64: &str) -> String {
     base64.split_ascii_whitespace().collect()
 }
 
@@ -364,17 +364,17 @@ pub(super) fn read_yaml(text: &str) -> Result<Value, SecretError> {
     })
 }
 
-fn required<T>(part: Option<Object<T>>, list: &str, index: usize, key: &str) -> Result<T, SecretError> {
+fn require<T>(part: Option<Object<T>>, list: &str, index: usize, key: &str) -> Result<T, SecretError> {
     let Object(part) = part.ok_or_else(|| SecretError(format!("{list}[{index}].{key} is missing")))?;
     Ok(part)
 }
 
 /// The names of the fields that have a value.
-fn filled<const N: usize>(fields: [(&str, &Option<String>); N]) -> Vec<String> {
-    let filled = fields
+fn fields_with_value<const N: usize>(fields: [(&str, &Option<String>); N]) -> Vec<String> {
+    let fields = fields
         .into_iter()
         .filter(|(_, value)| value.as_ref().is_some_and(|value| !value.is_empty()));
-    filled.map(|(name, _)| name.to_owned()).collect()
+    fields.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Removes userinfo, query and fragment from a URL: they may hold secrets.

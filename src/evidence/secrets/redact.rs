@@ -4,10 +4,10 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::leak::{finds, leaks_in_text, named, named_number, options, variable};
+use super::leak::{finds, grade_field, grade_number, leaks_in_text, options, variable};
 
 /// Replaces a credential.
-const TAKEN: &str = "…";
+const MASK: &str = "…";
 
 /// Replaces all recognizable credentials in a text. A text that is a document, whose keys give more away, goes as a whole.
 pub fn without_credentials(text: &str) -> Cow<'_, str> {
@@ -19,7 +19,7 @@ pub fn without_credentials(text: &str) -> Cow<'_, str> {
     let mut end = 0;
     for find in finds {
         clean.push_str(&text[end..find.range.start]);
-        clean.push_str(TAKEN);
+        clean.push_str(MASK);
         end = find.range.end;
     }
     clean.push_str(&text[end..]);
@@ -30,7 +30,7 @@ fn whole_unless_clean(text: Cow<'_, str>) -> Cow<'_, str> {
     if leaks_in_text(&text).is_empty() {
         text
     } else {
-        TAKEN.into()
+        MASK.into()
     }
 }
 
@@ -40,13 +40,13 @@ pub fn redact_value(value: &mut Value) -> bool {
 }
 
 fn redact(name: Option<&str>, value: &mut Value) -> bool {
-    let is_named = match value {
-        Value::String(text) => name.is_some_and(|name| named(name, text).is_some()),
-        Value::Number(number) => name.is_some_and(|name| named_number(name, &number.to_string()).is_some()),
+    let is_credential = match value {
+        Value::String(text) => name.is_some_and(|name| grade_field(name, text).is_some()),
+        Value::Number(number) => name.is_some_and(|name| grade_number(name, &number.to_string()).is_some()),
         _ => false,
     };
-    if is_named {
-        *value = TAKEN.into();
+    if is_credential {
+        *value = MASK.into();
         return true;
     }
     let mut holds_any = false;
@@ -54,7 +54,7 @@ fn redact(name: Option<&str>, value: &mut Value) -> bool {
         Value::String(text) if !leaks_in_text(text).is_empty() => {
             let clean = without_credentials(text).into_owned();
             // It goes as a whole if nothing in it looks like a credential.
-            *text = if clean == *text { TAKEN.to_owned() } else { clean };
+            *text = if clean == *text { MASK.to_owned() } else { clean };
             holds_any = true;
         }
         Value::Array(items) => {
@@ -69,7 +69,7 @@ fn redact(name: Option<&str>, value: &mut Value) -> bool {
             let names: Vec<String> = names.collect();
             for ((key, item), name) in fields.iter_mut().zip(&names) {
                 if !leaks_in_text(key).is_empty() && (item.is_string() || item.is_number()) {
-                    *item = TAKEN.into();
+                    *item = MASK.into();
                     holds_any = true;
                 }
                 holds_any |= redact(Some(name), item);
@@ -94,7 +94,7 @@ mod tests {
         let urls = r#"["https://s3cret@a","https:\/\/b","//u:p@q@c"]"#;
         let pin = "joined with pin=4711, pin: 3 nodes";
         let word = "login with token 0f3c5a112233445566778899 failed";
-        for (text, shown) in [
+        for (text, expected) in [
             ("https://user:secret@a:1/x@y", "https://…@a:1/x@y"),
             (urls, r#"["https://…@a","https:\/\/b","//…@c"]"#),
             (&format!("token={token}, expired"), "token=…, expired"),
@@ -105,7 +105,7 @@ mod tests {
             (&key[..40], "…"),
             ("a: 1\npassword: CANARY-hunter2\n", "a: 1\npassword: …\n"),
         ] {
-            assert_eq!(without_credentials(text), shown);
+            assert_eq!(without_credentials(text), expected);
         }
     }
 

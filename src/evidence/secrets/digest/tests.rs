@@ -47,7 +47,7 @@ fn kubeconfig_keeps_its_shape_without_secrets() {
     let mut kubeconfig = json!(secret.kubeconfig);
     let credentials = kubeconfig["users"][0]["credentials"].take();
     let kinds = credentials.as_array().into_iter().flatten();
-    let kinds: Vec<_> = kinds.filter_map(|one| one["kind"].as_str()).collect();
+    let kinds: Vec<_> = kinds.filter_map(|entry| entry["kind"].as_str()).collect();
     assert_eq!(kinds.join(" "), "token client-key password exec auth-provider");
     let shape = json!({
         "currentContext": "one", "contexts": [{"name": "one", "cluster": "c", "user": "u"}],
@@ -66,7 +66,7 @@ fn digests(digester: &Digester, text: &str) -> Vec<String> {
     let secret = digester.secret(&config(text)).expect("a secret");
     let kubeconfig = secret.kubeconfig.expect("a kubeconfig");
     let credentials = kubeconfig.users[0].credentials.iter();
-    credentials.map(|one| one.digest.clone()).collect()
+    credentials.map(|credential| credential.digest.clone()).collect()
 }
 
 #[test]
@@ -148,14 +148,14 @@ contexts: [{name: u, context: {cluster: [CANARY]}}] => contexts[0].context.clust
 
 #[test]
 fn url_keeps_only_scheme_host_and_path() {
-    for (url, kept) in [
+    for (url, expected) in [
         ("https://u:p@a:6443/k8s?token=t#f", "https://a:6443/k8s"),
         ("u:p@a:6443", "a:6443"),
         ("u:p://q@a:6443", "a:6443"),
         ("https://[2001:db8::1]:6443", "https://[2001:db8::1]:6443"),
         ("", ""),
     ] {
-        assert_eq!(without_userinfo(url), kept);
+        assert_eq!(without_userinfo(url), expected);
     }
 }
 

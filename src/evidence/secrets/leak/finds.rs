@@ -14,9 +14,9 @@ use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
     Grade,
-    keys::{grade_in_prose, mentioned},
+    keys::{grade_in_prose, grade_in_text},
     patterns::{
-        BASE64, BASIC, BEARER, CERTIFICATE, NAMED, PRIVATE_KEY, WEB_TOKEN, find_bootstrap, find_issued,
+        BASE64, BASIC, BEARER, CERTIFICATE, NAMED_VALUE, PRIVATE_KEY, WEB_TOKEN, find_bootstrap, find_issued,
         may_hold, value_end,
     },
     scan,
@@ -33,11 +33,11 @@ const WITH_DASH: GeneralPurpose = GeneralPurpose::new(&URL_SAFE, LENIENT);
 
 /// The text in base64 of either alphabet, if there is one.
 pub(super) fn base64_text(value: &str) -> Option<String> {
-    String::from_utf8(decoded(value.trim_end_matches('='))?).ok()
+    String::from_utf8(base64_bytes(value.trim_end_matches('='))?).ok()
 }
 
 /// The bytes in base64 of either alphabet, without padding.
-fn decoded(value: &str) -> Option<Vec<u8>> {
+fn base64_bytes(value: &str) -> Option<Vec<u8>> {
     let engine = if value.contains(['-', '_']) {
         &WITH_DASH
     } else {
@@ -95,21 +95,21 @@ pub(super) fn finds_within(text: &str, depth: usize) -> Vec<Find> {
     userinfo(text, &mut finds);
     find_issued(text, &mut finds);
     find_bootstrap(text, &mut finds);
-    named(text, &mut finds);
+    named_values(text, &mut finds);
     base64(text, depth, &mut finds);
     without_overlaps(finds)
 }
 
 fn private_keys(text: &str, finds: &mut Vec<Find>) {
-    for found in PRIVATE_KEY.captures_iter(text) {
-        let grade = match (found.name("body"), found.name("rest")) {
+    for captures in PRIVATE_KEY.captures_iter(text) {
+        let grade = match (captures.name("body"), captures.name("rest")) {
             (Some(body), _) if count_base64(body.as_str()) >= 32 => Grade::Certain,
             // A key that was cut or garbled cannot be read, and is not to be there either.
             (Some(content), _) | (None, Some(content)) if is_garbled_key(content.as_str()) => Grade::Possible,
             // A message may quote only the first line of a key.
             _ => Grade::Shaped,
         };
-        finds.push(Find::new(found.get_match().range(), "a private key", grade));
+        finds.push(Find::new(captures.get_match().range(), "a private key", grade));
     }
 }
 
@@ -125,21 +125,21 @@ fn is_garbled_key(content: &str) -> bool {
         .into_iter()
         .find_map(|end| content.strip_prefix(end));
     lines.is_some_and(|lines| {
-        let first = lines.lines().next().unwrap_or_default();
-        let first = first.split(r"\n").next().unwrap_or_default();
-        let first = first.split("%0").next().unwrap_or_default().trim();
-        !first.is_empty()
-            && !first.contains("...")
-            && !first.contains(' ')
-            && !says_nothing(first)
-            && !says_nothing(first.trim_matches(['[', ']', '(', ')']))
+        let first_line = lines.lines().next().unwrap_or_default();
+        let first_line = first_line.split(r"\n").next().unwrap_or_default();
+        let first_line = first_line.split("%0").next().unwrap_or_default().trim();
+        !first_line.is_empty()
+            && !first_line.contains("...")
+            && !first_line.contains(' ')
+            && !says_nothing(first_line)
+            && !says_nothing(first_line.trim_matches(['[', ']', '(', ')']))
     })
 }
 
 /// Certificates that only clients use. Those of servers and authorities are public, and no credential.
 fn client_certificates(text: &str, finds: &mut Vec<Find>) {
-    for found in CERTIFICATE.captures_iter(text) {
-        let body = found["body"].replace(r"\n", "").replace(r"\r", "");
+    for captures in CERTIFICATE.captures_iter(text) {
+        let body = captures["body"].replace(r"\n", "").replace(r"\r", "");
         let body: String = body
             .chars()
             .filter(|c| !c.is_whitespace() && *c != '\\')
@@ -147,7 +147,7 @@ fn client_certificates(text: &str, finds: &mut Vec<Find>) {
         let der = WITH_PLUS.decode(body).unwrap_or_default();
         if is_client_certificate(&der) {
             let kind = "a client certificate";
-            finds.push(Find::new(found.get_match().range(), kind, Grade::Certain));
+            finds.push(Find::new(captures.get_match().range(), kind, Grade::Certain));
         }
     }
 }
@@ -170,10 +170,10 @@ fn is_client_certificate(der: &[u8]) -> bool {
 }
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {
-    for found in WEB_TOKEN.captures_iter(text) {
+    for captures in WEB_TOKEN.captures_iter(text) {
         // An unsigned one is no secret.
-        let is_signed = found["signature"].len() > 1;
-        let header = WITH_DASH.decode(&found["header"]).unwrap_or_default();
+        let is_signed = captures["signature"].len() > 1;
+        let header = WITH_DASH.decode(&captures["header"]).unwrap_or_default();
         let names_algorithm =
             serde_json::from_slice::<Value>(&header).is_ok_and(|header| header["alg"].is_string());
         let grade = if is_signed && names_algorithm {
@@ -181,15 +181,15 @@ fn web_tokens(text: &str, finds: &mut Vec<Find>) {
         } else {
             Grade::Shaped
         };
-        finds.push(Find::new(found.get_match().range(), "a JSON web token", grade));
+        finds.push(Find::new(captures.get_match().range(), "a JSON web token", grade));
     }
 }
 
 fn headers(text: &str, finds: &mut Vec<Find>) {
-    for found in BEARER.captures_iter(text) {
-        let value = &found["value"];
+    for captures in BEARER.captures_iter(text) {
+        let value = &captures["value"];
         let is_coded = value.len() >= 32 || value.contains(|c: char| c.is_ascii_digit());
-        let is_header = found.name("header").is_some() && is_coded;
+        let is_header = captures.name("header").is_some() && is_coded;
         let grade = if looks_random(value) || is_header {
             Grade::Certain
         } else if value.len() < 20 {
@@ -198,23 +198,23 @@ fn headers(text: &str, finds: &mut Vec<Find>) {
         } else {
             Grade::Shaped
         };
-        finds.push(Find::new(from_scheme(&found), "a bearer token", grade));
+        finds.push(Find::new(from_scheme(&captures), "a bearer token", grade));
     }
-    for found in BASIC.captures_iter(text) {
-        let decoded = WITH_PLUS.decode(&found["value"]).unwrap_or_default();
-        let grade = if decoded.contains(&b':') {
+    for captures in BASIC.captures_iter(text) {
+        let login = WITH_PLUS.decode(&captures["value"]).unwrap_or_default();
+        let grade = if login.contains(&b':') {
             Grade::Certain
         } else {
             Grade::Shaped
         };
         let kind = "a user name with its password";
-        finds.push(Find::new(from_scheme(&found), kind, grade));
+        finds.push(Find::new(from_scheme(&captures), kind, grade));
     }
 }
 
-fn from_scheme(found: &Captures) -> Range<usize> {
-    let start = found.name("scheme").map_or(0, |scheme| scheme.start());
-    start..found.get_match().end()
+fn from_scheme(captures: &Captures) -> Range<usize> {
+    let start = captures.name("scheme").map_or(0, |scheme| scheme.start());
+    start..captures.get_match().end()
 }
 
 /// Adds the userinfo of each URL, with or without a scheme.
@@ -252,29 +252,29 @@ fn userinfo_grade(userinfo: &str, host: &str, before: &str) -> Grade {
     }
 }
 
-fn named(text: &str, finds: &mut Vec<Find>) {
+fn named_values(text: &str, finds: &mut Vec<Find>) {
     let mut start = 0;
     let mut end = 0;
-    while let Some(found) = NAMED.captures_at(text, start) {
-        let first = found.name("first").map_or(0, |first| first.start());
+    while let Some(captures) = NAMED_VALUE.captures_at(text, start) {
+        let value_start = captures.name("first").map_or(0, |first| first.start());
         // A name within the last value has a value with the same end.
-        if first >= end {
-            end = value_end(text, first);
+        if value_start >= end {
+            end = value_end(text, value_start);
         }
-        let value = first..end;
+        let value = value_start..end;
         // In prose, words follow a name; after an option comes its value.
-        let is_prose = found.name("gap").is_some() && found.name("dashes").is_none();
-        let is_assigned = found.name("sign").is_some_and(|sign| sign.as_str() == "=");
-        let key = &found["key"];
-        let mentioned = if is_prose {
+        let is_prose = captures.name("gap").is_some() && captures.name("dashes").is_none();
+        let is_assigned = captures.name("sign").is_some_and(|sign| sign.as_str() == "=");
+        let key = &captures["key"];
+        let rating = if is_prose {
             grade_in_prose(key, &text[value.clone()])
         } else {
-            mentioned(key, &text[value.clone()], is_assigned)
+            grade_in_text(key, &text[value.clone()], is_assigned)
         };
-        start = match mentioned {
+        start = match rating {
             Some((kind, grade)) => {
                 finds.push(Find {
-                    key: found.name("key").map(|key| key.range()),
+                    key: captures.name("key").map(|key| key.range()),
                     ..Find::new(value.clone(), kind, grade)
                 });
                 value.end
@@ -313,7 +313,7 @@ fn within(run: &str, depth: usize) -> Option<(&'static str, Grade)> {
         1 => &whole[..whole.len() - 1],
         _ => whole,
     };
-    let bytes = decoded(whole)?;
+    let bytes = base64_bytes(whole)?;
     if PrivateKeyDer::try_from(&*bytes).is_ok() {
         return Some(("a private key", Grade::Certain));
     }
@@ -329,9 +329,9 @@ fn within(run: &str, depth: usize) -> Option<(&'static str, Grade)> {
 /// Merges overlapping finds into the most certain one; among equals, into the first.
 fn without_overlaps(mut finds: Vec<Find>) -> Vec<Find> {
     finds.sort_by_key(|find| find.range.start);
-    let mut kept: Vec<Find> = Vec::new();
+    let mut disjoint: Vec<Find> = Vec::new();
     for find in finds {
-        match kept.last_mut() {
+        match disjoint.last_mut() {
             Some(last) if find.range.start < last.range.end => {
                 let range = last.range.start..last.range.end.max(find.range.end);
                 if find.grade > last.grade {
@@ -339,8 +339,8 @@ fn without_overlaps(mut finds: Vec<Find>) -> Vec<Find> {
                 }
                 last.range = range;
             }
-            _ => kept.push(find),
+            _ => disjoint.push(find),
         }
     }
-    kept
+    disjoint
 }

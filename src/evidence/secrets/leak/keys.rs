@@ -77,8 +77,8 @@ enum Promise {
 }
 
 /// Rates the value of a field with a credential's name. A value that is a name is a hint at most, however random.
-pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(&'static str, Grade)> {
-    let Named { promise, is_plural } = promise(key)?;
+pub(in crate::secrets) fn grade_field(key: &str, value: &str) -> Option<(&'static str, Grade)> {
+    let KeyPromise { promise, is_plural } = promise(key)?;
     let grade = match promise {
         _ if says_nothing(value) => None,
         Promise::Kubeconfig(_) => Some(Grade::Certain),
@@ -119,9 +119,9 @@ pub(in crate::secrets) fn named(key: &str, value: &str) -> Option<(&'static str,
 }
 
 /// Rates a number in a field with a credential's name, like its text. A count of them is no credential.
-pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(&'static str, Grade)> {
+pub(in crate::secrets) fn grade_number(key: &str, number: &str) -> Option<(&'static str, Grade)> {
     let is_count = number.starts_with('-') || words(key).iter().any(|word| is_one_of(word, OF_COUNTS));
-    let Named { promise, is_plural } = promise(key)?;
+    let KeyPromise { promise, is_plural } = promise(key)?;
     let may_be_number = matches!(
         promise,
         Promise::Token | Promise::Password | Promise::Pin | Promise::Secret | Promise::OwnSecret
@@ -129,7 +129,7 @@ pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(&'sta
     if is_count || !may_be_number {
         return None;
     }
-    let (kind, grade) = named(key, number)?;
+    let (kind, grade) = grade_field(key, number)?;
     let highest = if is_plural {
         Grade::Possible
     } else {
@@ -139,8 +139,8 @@ pub(in crate::secrets) fn named_number(key: &str, number: &str) -> Option<(&'sta
 }
 
 /// Rates the value after such a name within a text, where ordinary words may follow too.
-pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(&'static str, Grade)> {
-    let Named { promise, .. } = promise(key)?;
+pub(super) fn grade_in_text(key: &str, value: &str, is_assigned: bool) -> Option<(&'static str, Grade)> {
+    let KeyPromise { promise, .. } = promise(key)?;
     let whole = value;
     let value = beginning(whole);
     let grade = match promise {
@@ -167,12 +167,12 @@ pub(super) fn mentioned(key: &str, value: &str, is_assigned: bool) -> Option<(&'
 
 /// Rates a word that follows such a name in prose: enough to redact it, if it looks random.
 pub(super) fn grade_in_prose(key: &str, value: &str) -> Option<(&'static str, Grade)> {
-    let Named { promise, .. } = promise(key)?;
-    let is_of_one = matches!(
+    let KeyPromise { promise, .. } = promise(key)?;
+    let may_be_in_prose = matches!(
         promise,
         Promise::Token | Promise::WebToken | Promise::Password | Promise::OwnSecret
     );
-    let is_suspect = is_of_one && looks_random(value) && !is_long_name(value) && !is_assignment(value);
+    let is_suspect = may_be_in_prose && looks_random(value) && !is_long_name(value) && !is_assignment(value);
     is_suspect.then_some((promise.kind(), Grade::Shaped))
 }
 
@@ -195,12 +195,12 @@ impl Promise {
 }
 
 /// What a field's name suggests, and whether it is the name of a list.
-struct Named {
+struct KeyPromise {
     promise: Promise,
     is_plural: bool,
 }
 
-fn promise(key: &str) -> Option<Named> {
+fn promise(key: &str) -> Option<KeyPromise> {
     // Most names end in none of these.
     let tail = key.trim_end_matches(|c: char| !c.is_ascii_alphanumeric());
     let ending = |tail: &str| ENDINGS.iter().copied().find(|word| ends_in(tail, word));
@@ -247,7 +247,7 @@ fn promise(key: &str) -> Option<Named> {
         },
         _ => return None,
     };
-    Some(Named { promise, is_plural })
+    Some(KeyPromise { promise, is_plural })
 }
 
 fn ends_in(text: &str, word: &str) -> bool {

@@ -10,7 +10,7 @@ mod scan;
 mod values;
 
 pub(super) use finds::finds;
-pub(super) use keys::{named, named_number};
+pub(super) use keys::{grade_field, grade_number};
 pub use patterns::OWN_CREDENTIAL;
 pub use scan::{leaks_in_text, leaks_under};
 pub(super) use scan::{options, variable};

@@ -78,7 +78,7 @@ pub(super) static BASIC: LazyLock<Regex> = LazyLock::new(|| {
 /// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
 /// `--key value`, `"name":"key","value":"value"`, and the first item of a list. Matches no more of the value than its
 /// first character, so that a text of many names is read once: [`value_end`] tells where the value ends.
-pub(super) static NAMED: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static NAMED_VALUE: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?i:(?<dashes>-{1,2})?(?<key>[A-Za-z0-9_.-]*",
         r"(?:token|jwt|password|passwd|passphrase|pwd|secret|secret[_-]?id|credential|cookie|auth|key|\bpin)s?",
@@ -151,27 +151,27 @@ struct Format {
     hints: Vec<&'static str>,
     pattern: &'static str,
     /// Compiled when a text holds a hint: most runs read none.
-    compiled: OnceLock<Regex>,
-    what: &'static str,
+    regex: OnceLock<Regex>,
+    kind: &'static str,
 }
 
 static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
-    let own = (OWN_CREDENTIAL, OWN_CREDENTIAL, "a credential of the runner");
+    let runner_row = (OWN_CREDENTIAL, OWN_CREDENTIAL, "a credential of the runner");
     let lines = include_str!("formats.tsv")
         .lines()
         .filter(|line| !line.starts_with('#'));
     let rows = lines.filter_map(|line| {
         let (hints, rest) = line.split_once('\t')?;
-        let (pattern, what) = rest.split_once('\t')?;
-        Some((hints, pattern, what))
+        let (pattern, kind) = rest.split_once('\t')?;
+        Some((hints, pattern, kind))
     });
-    let format = |(hints, pattern, what): (&'static str, &'static str, &'static str)| Format {
+    let format = |(hints, pattern, kind): (&'static str, &'static str, &'static str)| Format {
         hints: hints.split(' ').collect(),
         pattern,
-        compiled: OnceLock::new(),
-        what,
+        regex: OnceLock::new(),
+        kind,
     };
-    rows.chain([own]).map(format).collect()
+    rows.chain([runner_row]).map(format).collect()
 });
 
 /// Part of every credential in the format of an issuer. A search for some words needs no state, which threads would share.
@@ -202,17 +202,17 @@ pub(super) fn find_issued(text: &str, finds: &mut Vec<Find>) {
     }
     for format in FORMATS.iter() {
         if format.hints.iter().any(|hint| text.contains(hint)) {
-            let pattern = format.compiled.get_or_init(|| constant(format.pattern));
-            let found = pattern.find_iter(text);
-            finds.extend(found.map(|found| Find::new(found.range(), format.what, Grade::Certain)));
+            let pattern = format.regex.get_or_init(|| constant(format.pattern));
+            let tokens = pattern.find_iter(text);
+            finds.extend(tokens.map(|token| Find::new(token.range(), format.kind, Grade::Certain)));
         }
     }
 }
 
 /// Adds the tokens of kubeadm. Names of Events may have the same form, but are hexadecimal and alternate less.
 pub(super) fn find_bootstrap(text: &str, finds: &mut Vec<Find>) {
-    for found in BOOTSTRAP.captures_iter(text) {
-        let (Some(token), secret) = (found.name("token"), &found["secret"]) else {
+    for captures in BOOTSTRAP.captures_iter(text) {
+        let (Some(token), secret) = (captures.name("token"), &captures["secret"]) else {
             continue;
         };
         let beyond_hexadecimal = secret.chars().filter(|c| matches!(c, 'g'..='z')).count();

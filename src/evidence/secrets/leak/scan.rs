@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     Grade, Leak,
     finds::finds_within,
-    keys::{named, named_number},
+    keys::{grade_field, grade_number},
     patterns::may_hold,
 };
 use crate::secrets::digest::read_yaml;
@@ -22,7 +22,7 @@ const MOST: usize = 20;
 const LONG: usize = 80;
 
 /// The longest key in a path, in characters.
-const SHOWN: usize = 60;
+const LONGEST_KEY: usize = 60;
 
 /// Returns the credentials in a text, without those of grade [`Grade::Shaped`].
 pub fn leaks_in_text(text: &str) -> Vec<Leak> {
@@ -31,23 +31,23 @@ pub fn leaks_in_text(text: &str) -> Vec<Leak> {
 
 /// Returns the credentials in the text of a field with this name.
 pub fn leaks_under(key: &str, text: &str) -> Vec<Leak> {
-    let mut found = Search::default();
-    found.text(Some(key), text, 0);
-    found.leaks
+    let mut search = Search::default();
+    search.text(Some(key), text, 0);
+    search.leaks
 }
 
 #[cfg(test)]
 pub(super) fn leaks_in_value(value: &Value) -> Vec<Leak> {
-    let mut found = Search::default();
-    found.value(None, value, 0);
-    found.leaks
+    let mut search = Search::default();
+    search.value(None, value, 0);
+    search.leaks
 }
 
 /// Returns the credentials in a text that is this deep within another one.
 pub(super) fn leaks_within(text: &str, depth: usize) -> Vec<Leak> {
-    let mut found = Search::default();
-    found.text(None, text, depth);
-    found.leaks
+    let mut search = Search::default();
+    search.text(None, text, depth);
+    search.leaks
 }
 
 /// The leaks so far, and the current path.
@@ -66,23 +66,23 @@ impl Search {
         let is_certain = self.leaks[before..]
             .iter()
             .any(|leak| leak.grade == Grade::Certain);
-        let by_key = key.and_then(|key| named(key, text));
+        let by_key = key.and_then(|key| grade_field(key, text));
         if let Some((kind, grade)) = by_key
             && !is_certain
         {
             self.leaks.truncate(before);
-            self.add_named(key, text, kind, grade);
+            self.add_value(key, text, kind, grade);
         }
     }
 
     fn number(&mut self, key: Option<&str>, number: &str) {
-        if let Some((kind, grade)) = key.and_then(|key| named_number(key, number)) {
-            self.add_named(key, number, kind, grade);
+        if let Some((kind, grade)) = key.and_then(|key| grade_number(key, number)) {
+            self.add_value(key, number, kind, grade);
         }
     }
 
     /// Adds a value as a whole, which its key gave away.
-    fn add_named(&mut self, key: Option<&str>, value: &str, kind: &'static str, grade: Grade) {
+    fn add_value(&mut self, key: Option<&str>, value: &str, kind: &'static str, grade: Grade) {
         self.add(Leak {
             kind,
             grade,
@@ -128,16 +128,16 @@ impl Search {
             Value::String(text) => self.text(key, text, depth),
             Value::Array(items) => {
                 for ((index, item), option) in items.iter().enumerate().zip(options(items)) {
-                    self.within(&format!("[{index}]"), |found| {
-                        found.value(option.or(key), item, depth)
+                    self.within(&format!("[{index}]"), |search| {
+                        search.value(option.or(key), item, depth)
                     });
                 }
             }
             Value::Object(fields) => {
                 for (name, value) in fields {
-                    self.within(&format!(".{}", short(name)), |found| {
-                        found.text(None, name, depth);
-                        found.value(Some(variable(fields, name)), value, depth);
+                    self.within(&format!(".{}", short(name)), |search| {
+                        search.text(None, name, depth);
+                        search.value(Some(variable(fields, name)), value, depth);
                     });
                 }
             }
@@ -192,11 +192,11 @@ fn document(text: &str, depth: usize) -> Option<Document> {
     if depth >= DEEPEST {
         return None;
     }
-    let is_some = |value: &Value| value.is_object() || value.is_array() || value.is_string();
+    let is_searchable = |value: &Value| value.is_object() || value.is_array() || value.is_string();
     if text.trim_start().starts_with(['{', '[', '"'])
         && let Ok(value) = serde_json::from_str(text)
     {
-        return Some(value).filter(is_some).map(Document::Json);
+        return Some(value).filter(is_searchable).map(Document::Json);
     }
     // On a single line, a colon may be punctuation.
     let may_be_yaml = text.trim().contains('\n') && text.contains(':');
@@ -207,7 +207,7 @@ fn document(text: &str, depth: usize) -> Option<Document> {
 }
 
 fn short(key: &str) -> String {
-    match key.char_indices().nth(SHOWN) {
+    match key.char_indices().nth(LONGEST_KEY) {
         Some((end, _)) => format!("{}…", &key[..end]),
         None => key.to_owned(),
     }

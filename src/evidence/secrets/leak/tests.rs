@@ -19,7 +19,7 @@ fn rows(table: &'static str) -> impl Iterator<Item = &'static str> {
 /// The credentials of the table that are recognizable there, with their kinds.
 fn credentials(place: &str) -> Vec<(String, &'static str)> {
     let repeat = Regex::new(r"\{(\w+?%?\w*)\*(\d+)\}").expect("a pattern");
-    let times = |found: &Captures| found[1].repeat(found[2].parse().expect("a number"));
+    let times = |captures: &Captures| captures[1].repeat(captures[2].parse().expect("a number"));
     let of_row = |row: &'static str| {
         let (kind, text) = row.strip_prefix(place)?.trim_start().split_once('\t')?;
         Some((repeat.replace_all(text, times).into_owned(), kind))
@@ -79,7 +79,7 @@ fn documents() -> Vec<(String, &'static str)> {
     documents
 }
 
-fn is_found(kind: &str, text: &str) {
+fn assert_leak(kind: &str, text: &str) {
     let leaks = leaks_in_text(text);
     let is_certain = |leak: &Leak| leak.grade == Grade::Certain && leak.kind == kind;
     assert!(leaks.iter().any(is_certain), "{kind} in {text}: {leaks:?}");
@@ -88,18 +88,18 @@ fn is_found(kind: &str, text: &str) {
 #[test]
 fn credentials_are_found_in_each_context() {
     for (credential, kind) in phrases() {
-        is_found(kind, &format!("it says {credential} of it"));
-        is_found(kind, &BASE64_STANDARD.encode(format!("it says: {credential}\n")));
+        assert_leak(kind, &format!("it says {credential} of it"));
+        assert_leak(kind, &BASE64_STANDARD.encode(format!("it says: {credential}\n")));
     }
     for (credential, kind) in phrases().into_iter().chain(documents()) {
-        is_found(kind, &credential);
-        is_found(kind, &format!("\n{credential}\n"));
-        is_found(kind, &json!({"a": [{"b": credential}]}).to_string());
+        assert_leak(kind, &credential);
+        assert_leak(kind, &format!("\n{credential}\n"));
+        assert_leak(kind, &json!({"a": [{"b": credential}]}).to_string());
         let in_json = json!({"b": credential}).to_string();
-        is_found(kind, &json!({"a": in_json}).to_string());
+        assert_leak(kind, &json!({"a": in_json}).to_string());
         let encoded = BASE64_STANDARD.encode(format!("{credential}{}", "\n".repeat(24)));
-        is_found(kind, &encoded);
-        is_found(kind, &format!("first: line\nsecond: {encoded}\n"));
+        assert_leak(kind, &encoded);
+        assert_leak(kind, &format!("first: line\nsecond: {encoded}\n"));
     }
 }
 
@@ -111,12 +111,12 @@ fn redacted_text_has_no_credential() {
             format!("it says {credential} of it"),
             json!({"a": credential}).to_string(),
         ] {
-            let shown = without_credentials(&text);
+            let clean = without_credentials(&text);
             let secrets = [
                 "magpie", "MAGPIE", "s3cret", "hunter2", "m4gpie", "TUFHUElF", "LS0t", "bWFncGll",
             ];
             for secret in secrets.into_iter().chain([credential.as_str()]) {
-                assert!(!shown.contains(secret), "{kind}: {shown}");
+                assert!(!clean.contains(secret), "{kind}: {clean}");
             }
         }
     }
@@ -148,7 +148,7 @@ fn surest(leaks: Vec<Leak>) -> Option<Grade> {
 }
 
 /// A document is rated alike as a value and as text, and redacted if it holds anything.
-fn is_rated(document: &Value, expected: Option<Grade>) {
+fn assert_grade(document: &Value, expected: Option<Grade>) {
     let text = document.to_string();
     assert_eq!(surest(leaks_in_value(document)), expected, "{text}");
     assert_eq!(surest(leaks_in_text(&text)), expected, "{text}");
@@ -166,7 +166,7 @@ fn names_and_values_of_fields_are_rated() {
             "possible" => Some(Grade::Possible),
             _ => None,
         };
-        is_rated(&serde_json::from_str(&document).expect("JSON"), expected);
+        assert_grade(&serde_json::from_str(&document).expect("JSON"), expected);
     }
 }
 
@@ -177,7 +177,7 @@ fn certificates_and_documents_are_rated() {
     let authority = pem(params);
     let of_server = certificate(&[rcgen::ExtendedKeyUsagePurpose::ServerAuth]);
     let harmless = json!({"caCertificate": authority, "serverCert": of_server});
-    is_rated(&harmless, None);
+    assert_grade(&harmless, None);
     let login = BASE64_STANDARD.encode("magpie:s3cret");
     let docker = json!({"auths": {"registry.example": {"auth": login}}}).to_string();
     for document in [
@@ -189,7 +189,7 @@ fn certificates_and_documents_are_rated() {
         json!({"jwt": WEB_TOKEN}),
         json!([{"name": "Authorization", "value": format!("Basic {login}")}]),
     ] {
-        is_rated(&document, Some(Grade::Certain));
+        assert_grade(&document, Some(Grade::Certain));
     }
 }
 
@@ -238,10 +238,10 @@ fn harmless_text_gives_nothing() {
 
 /// Words, names, and numbers of ordinary profiles.
 fn ordinary() -> impl Strategy<Value = String> {
-    let some = rows(include_str!("examples/ordinary.txt")).map(|row| row.replace("\\n", "\n"));
-    let some: Vec<String> = some.collect();
+    let texts = rows(include_str!("examples/ordinary.txt")).map(|row| row.replace("\\n", "\n"));
+    let texts: Vec<String> = texts.collect();
     prop_oneof![
-        3 => select(some),
+        3 => select(texts),
         1 => any::<u128>().prop_map(|n| {
             let hex = format!("{n:032x}");
             format!("{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
@@ -273,8 +273,8 @@ proptest! {
         let (credential, _) = credential;
         let text = format!("{} | {credential} | {}", before.join(" "), after.join(" "));
         prop_assert!(leaks_in_text(&text).iter().any(|leak| leak.grade == Grade::Certain), "{}", text);
-        let shown = without_credentials(&text);
-        prop_assert!(!shown.contains(&credential), "{}", shown);
+        let clean = without_credentials(&text);
+        prop_assert!(!clean.contains(&credential), "{}", clean);
     }
 
     #[test]
