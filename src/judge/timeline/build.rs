@@ -61,9 +61,9 @@ impl<'e, T: Tracked> Build<'e, T> {
         let Some(window) = self.evidence.header.window.filter(|_| self.timeline.is_watched) else {
             return self.snapshot();
         };
-        let mut all = self.arrivals.all.iter();
-        let listed = all.rfind(|arrival| arrival.is_listed && !is_group);
-        let last_write = listed.and_then(|listed| self.arrivals.last_write(listed));
+        let mut arrivals = self.arrivals.all.iter();
+        let last_listed = arrivals.rfind(|arrival| arrival.is_listed && !is_group);
+        let last_write = last_listed.and_then(|arrival| self.arrivals.last_write(arrival));
         self.set_end(window.until.as_microsecond(), is_group);
         let end = self.timeline.end;
         let mut arrivals = std::mem::take(&mut self.arrivals.all);
@@ -74,7 +74,7 @@ impl<'e, T: Tracked> Build<'e, T> {
             Some(read_by) => {
                 let rest = arrivals.split_off(arrivals.partition_point(|arrival| arrival.at <= read_by));
                 let since = self.arrivals.listed_edge(&arrivals, read_by);
-                let latest = last_write.map_or(read_by, |written| written.min(read_by));
+                let latest = last_write.map_or(read_by, |write| write.min(read_by));
                 self.apply_all(arrivals);
                 self.push(Edge::between(since.earliest, latest), read_by, true);
                 arrivals = rest;
@@ -122,10 +122,10 @@ impl<'e, T: Tracked> Build<'e, T> {
 
     /// The first list showed no object of the timeline, unless the window begins with a gap.
     fn begin_empty(&mut self, window_from: Micros, first: Option<&Arrival<'e, T>>) {
-        let listed = self.gaps.before(window_from.saturating_add(1));
-        let listed = listed.map_or(window_from, |(_, until)| until);
-        if listed < self.timeline.end && first.is_none_or(|first| first.at > listed) {
-            self.push(Edge::between(Micros::MIN, listed), listed, true);
+        let start = self.gaps.before(window_from.saturating_add(1));
+        let start = start.map_or(window_from, |(_, until)| until);
+        if start < self.timeline.end && first.is_none_or(|first| first.at > start) {
+            self.push(Edge::between(Micros::MIN, start), start, true);
         }
     }
 
@@ -171,8 +171,8 @@ impl<'e, T: Tracked> Build<'e, T> {
     fn push_after_gap(&mut self, from: Micros, batch: Vec<Arrival<'e, T>>) {
         let seen_at = batch[batch.len() - 1].at;
         let oldest = batch.iter().filter_map(|arrival| arrival.stamp).min();
-        let begun = self.timeline.moments.last().map(|last| last.since.earliest);
-        let oldest = oldest.map(|oldest| oldest.max(begun.unwrap_or(oldest)));
+        let begin = self.timeline.moments.last().map(|last| last.since.earliest);
+        let oldest = oldest.map(|oldest| oldest.max(begin.unwrap_or(oldest)));
         let lost = oldest.unwrap_or(from).min(from.saturating_sub(LATE));
         self.hide_since(lost, from, seen_at);
         batch.iter().for_each(|arrival| self.record(arrival, true));
@@ -420,10 +420,10 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     }
 
     /// When the objects of the first list became what it shows: not before the last of them was created.
-    fn listed_edge(&self, listed: &[Arrival<'e, T>], read_by: Micros) -> Edge {
-        let stamps = listed.iter().filter_map(|arrival| {
-            let created = arrival.version?.object.metadata().creation_timestamp.as_deref()?;
-            self.clock.earliest(created)
+    fn listed_edge(&self, arrivals: &[Arrival<'e, T>], read_by: Micros) -> Edge {
+        let stamps = arrivals.iter().filter_map(|arrival| {
+            let creation = arrival.version?.object.metadata().creation_timestamp.as_deref()?;
+            self.clock.earliest(creation)
         });
         let earliest = stamps.max().unwrap_or(Micros::MIN);
         Edge::between(earliest.saturating_sub(SERVERS_APART), read_by)
@@ -431,11 +431,11 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
 
     /// By when the API server had made the last write to an object of the first list, by the newest time in its
     /// managedFields, or its creation. An object that was restored from a backup may have older managedFields.
-    fn last_write(&self, listed: &Arrival<'e, T>) -> Option<Micros> {
-        let object = &listed.version?.object;
+    fn last_write(&self, arrival: &Arrival<'e, T>) -> Option<Micros> {
+        let object = &arrival.version?.object;
         let newest = new_stamp(None, object)?;
-        let created = object.metadata().creation_timestamp.as_deref();
-        self.clock.latest(newest.max(created.unwrap_or_default()))
+        let creation = object.metadata().creation_timestamp.as_deref();
+        self.clock.latest(newest.max(creation.unwrap_or_default()))
     }
 }
 

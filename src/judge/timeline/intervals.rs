@@ -33,7 +33,7 @@ impl Intervals {
         let moments = timeline.moments.iter().enumerate();
         let by_place = moments.map(|(place, moment)| moment.is_observed().then(|| holds(place)));
         let mut by_place: Vec<Option<bool>> = by_place.collect();
-        by_place.truncate(counted(timeline, &by_place));
+        by_place.truncate(count_relevant(timeline, &by_place));
         let window_end = timeline.window_end.unwrap_or(Micros::MAX);
         let seen_at = |place: usize| {
             let moment = timeline.moments.get(place);
@@ -93,13 +93,13 @@ impl Intervals {
         if self.reported().lasts(grace) {
             return Certainty::Yes;
         }
-        let counted = self.possible.and(&Set::of([(self.counts_from, Micros::MAX)]));
-        if !counted.lasts(grace) {
+        let relevant = self.possible.and(&Set::of([(self.counts_from, Micros::MAX)]));
+        if !relevant.lasts(grace) {
             return Certainty::No;
         }
         let grace_in_words = Length(grace);
-        let is_watched_alone_enough = counted.and(&self.unobserved.not()).lasts(grace);
-        let words = if !self.begins_late && !counted.until(self.end).lasts(grace) {
+        let is_watched_alone_enough = relevant.and(&self.unobserved.not()).lasts(grace);
+        let words = if !self.begins_late && !relevant.until(self.end).lasts(grace) {
             format!(
                 "too early to tell: a violation at the end is not older than the grace period of {grace_in_words}"
             )
@@ -247,7 +247,7 @@ impl Intervals {
 
 /// How many moments count, by whether something was so in each: those of the window, and those until it was over if it may
 /// have been so at the end of the window.
-fn counted<T: Tracked>(timeline: &Timeline<'_, T>, by_place: &[Option<bool>]) -> usize {
+fn count_relevant<T: Tracked>(timeline: &Timeline<'_, T>, by_place: &[Option<bool>]) -> usize {
     let count = by_place.len();
     let Some(window_end) = timeline.window_end else {
         return count;

@@ -195,8 +195,8 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     /// The change to a version of an object with which a moment began.
     pub(crate) fn change_to(&self, place: usize, version: &Version<T>) -> Option<Change<'e, T>> {
         let first = self.changes.partition_point(|change| change.place < place);
-        let is_wanted = |change: &&Change<T>| change.after.is_some_and(|after| std::ptr::eq(after, version));
-        self.changes[first..].iter().find(is_wanted).cloned()
+        let matches = |change: &&Change<T>| change.after.is_some_and(|after| std::ptr::eq(after, version));
+        self.changes[first..].iter().find(matches).cloned()
     }
 
     /// Since when the object of a moment has had its value. Equal values on both sides of a gap may be the same one.
@@ -205,14 +205,14 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         let Some(object) = self.object(place) else {
             return since;
         };
-        let wanted = value(object);
+        let current = value(object);
         let mut is_over_gap = false;
         for earlier in (0..place).rev() {
             if !self.moments[earlier].is_observed() {
                 is_over_gap = true;
                 continue;
             }
-            if self.object(earlier).is_none_or(|object| value(object) != wanted) {
+            if self.object(earlier).is_none_or(|object| value(object) != current) {
                 break;
             }
             let begins = self.moments[earlier].since;
@@ -281,14 +281,14 @@ impl<'e, T: Tracked> Timeline<'e, T> {
             let is_observed = self.moments[place].is_observed();
             is_observed.then(|| expected(self.object(place)))
         };
-        let seen = self.moments.partition_point(|moment| moment.seen_at <= deadline);
-        let last = seen.saturating_sub(1);
+        let seen_count = self.moments.partition_point(|moment| moment.seen_at <= deadline);
+        let last = seen_count.saturating_sub(1);
         if is_expected(last) == Some(true) {
             return Certainty::Yes;
         }
         let moments = &self.moments;
-        let begun = moments.partition_point(|moment| moment.since.earliest <= deadline);
-        let candidates: Vec<Option<bool>> = (last..begun.max(seen)).map(is_expected).collect();
+        let begun_count = moments.partition_point(|moment| moment.since.earliest <= deadline);
+        let candidates: Vec<Option<bool>> = (last..begun_count.max(seen_count)).map(is_expected).collect();
         if candidates.contains(&None) {
             Certainty::Unknown(UNOBSERVED)
         } else if candidates.contains(&Some(true)) {

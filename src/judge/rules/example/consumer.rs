@@ -50,8 +50,8 @@ impl<'e> PublishedObjects<'e> {
             let scenario = json!({"name": "the example", "control": "control", "until": self.window.until});
             Ok(patched(scenario, control))
         })?;
-        let mut called = scenarios.iter().filter_map(|scenario| scenario.get("calledAt"));
-        let is_called = called.next().is_some();
+        let mut calls = scenarios.iter().filter_map(|scenario| scenario.get("calledAt"));
+        let is_called = calls.next().is_some();
         let hook_calls = each_record(entries(&hook_calls), |mut call| {
             call.remove("at");
             Ok(call.into())
@@ -72,12 +72,12 @@ impl<'e> PublishedObjects<'e> {
     }
 
     fn publications(&self, terminating: &Option<Value>) -> Result<Vec<Publication>, Flaw> {
-        let mut all: Vec<Publication> = Vec::new();
+        let mut publications: Vec<Publication> = Vec::new();
         for history in self.profiles {
-            all.extend(published(history, |profile| Published::Profile(profile.into())));
+            publications.extend(publish_all(history, |profile| Published::Profile(profile.into())));
         }
         for history in self.slices {
-            all.extend(published(history, |slice| Published::Slice(slice.into())));
+            publications.extend(publish_all(history, |slice| Published::Slice(slice.into())));
         }
         for terminating in entries(terminating) {
             let mut fields = mapping(terminating)?;
@@ -85,10 +85,10 @@ impl<'e> PublishedObjects<'e> {
             let profile: Option<String> = take(&mut fields, "profile")?;
             let object = path_key(profile.as_deref().unwrap_or("a"));
             let state = serde_json::from_value(json!({"terminating": fields}))?;
-            all.push(publication(object, at, state));
+            publications.push(publication(object, at, state));
         }
-        all.sort_by_key(|publication| publication.answered);
-        Ok(all)
+        publications.sort_by_key(|publication| publication.answered);
+        Ok(publications)
     }
 
     /// Reads an expectation. The key that is none of the common ones says what is expected, its value the profile.
@@ -99,8 +99,8 @@ impl<'e> PublishedObjects<'e> {
         let common: Fields = common.collect();
         let other: Option<String> = take(&mut fields, "other")?;
         let writes = fields.remove("writes");
-        let mut expected = fields.iter();
-        let (expect, profile) = expected.next().ok_or("an expectation says what is expected")?;
+        let mut remaining = fields.iter();
+        let (expect, profile) = remaining.next().ok_or("an expectation says what is expected")?;
         let profile = path_key(profile.as_str().ok_or("an expectation names a profile")?);
         let content = match &**expect {
             "moves" => json!({"from": self.servers(&profile).next()}),
@@ -167,10 +167,10 @@ impl<'e> PublishedObjects<'e> {
         })?;
         let is_numbered = |call: &Value| call["connection"].as_u64() < Some(FIRST_CONNECTION);
         let requests = calls.iter().filter(|call| call["event"].get("request").is_some());
-        let connected = requests.filter(|call| !is_numbered(call)).cloned();
-        let connected =
-            connected.map(|call| patched(call, json!({"event": {"connected": {}, "request": null}})));
-        let mut events: Vec<Value> = connected.collect();
+        let connections = requests.filter(|call| !is_numbered(call)).cloned();
+        let connections =
+            connections.map(|call| patched(call, json!({"event": {"connected": {}, "request": null}})));
+        let mut events: Vec<Value> = connections.collect();
         events.append(&mut calls);
         Ok(json!({"covers": self.window, "events": events}))
     }
@@ -222,7 +222,7 @@ impl<'e> PublishedObjects<'e> {
 /// What happened: by default the variant `name` of an enum with this `content`, onto which a patch of that variant is merged.
 fn variant(name: &str, content: Value, patch: Option<Value>) -> Value {
     match patch {
-        Some(other) if other.get(name).is_none() => other,
+        Some(event) if event.get(name).is_none() => event,
         patch => patched(json!({name: content}), patch.unwrap_or_else(|| json!({}))),
     }
 }
@@ -239,12 +239,12 @@ fn default_controls(expectations: &[Value]) -> Result<Value, Flaw> {
     Ok(starts.into_iter().map(control).collect())
 }
 
-fn published<T: Tracked>(history: &History<T>, state: fn(T) -> Published) -> Vec<Publication> {
+fn publish_all<T: Tracked>(history: &History<T>, state: fn(T) -> Published) -> Vec<Publication> {
     let publish = |at, state| publication(ObjectKey::of(history.last()), at, state);
     let versions = history.versions.iter();
     let versions = versions.map(|version| publish(version.received(), state(version.object.clone())));
-    let deleted = history.deleted.map(|at| publish(at, Published::Deleted {}));
-    versions.chain(deleted).collect()
+    let deletion = history.deleted.map(|at| publish(at, Published::Deleted {}));
+    versions.chain(deletion).collect()
 }
 
 fn publication(object: ObjectKey, at: Timestamp, state: Published) -> Publication {

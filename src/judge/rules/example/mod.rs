@@ -110,9 +110,9 @@ impl Example {
     /// As [`Self::parse`].
     pub fn of(rule: &Rule) -> Result<Vec<Self>, ExampleError> {
         let examples = rule.facts.examples.iter();
-        let parsed = examples.map(|example| Self::parse(example, rule.facts.since));
-        let parsed = parsed.map(|example| Ok(example?.with_expectations_of(rule.id)));
-        parsed.collect()
+        let examples = examples.map(|example| Self::parse(example, rule.facts.since));
+        let examples = examples.map(|example| Ok(example?.with_expectations_of(rule.id)));
+        examples.collect()
     }
 
     /// The expectations of a consumer's example are those of its rule, unless they name another one.
@@ -212,11 +212,11 @@ where
     T: Serialize + DeserializeOwned,
 {
     let unreadable = |error| format!("{part}: {error}");
-    let read: T = serde_json::from_value(value.clone()).map_err(unreadable)?;
-    let written_back = serde_json::to_value(&read).map_err(unreadable)?;
-    match lost(value, &written_back) {
+    let object: T = serde_json::from_value(value.clone()).map_err(unreadable)?;
+    let output = serde_json::to_value(&object).map_err(unreadable)?;
+    match lost(value, &output) {
         Some(path) => Err(format!("{part}: unknown key `{path}`").into()),
-        None => Ok(read),
+        None => Ok(object),
     }
 }
 
@@ -227,7 +227,7 @@ fn lost(input: &Value, output: &Value) -> Option<String> {
             match output.get(key) {
                 Some(part) => lost(value, part).map(|path| format!("{key}.{path}")),
                 // Empty values are not written back.
-                None if is_nothing(value) => None,
+                None if is_empty(value) => None,
                 None => Some(key.clone()),
             }
         }),
@@ -239,13 +239,13 @@ fn lost(input: &Value, output: &Value) -> Option<String> {
     }
 }
 
-fn is_nothing(value: &Value) -> bool {
+fn is_empty(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
         Value::Number(number) => number.as_i64() == Some(0),
         Value::String(text) => text.is_empty(),
         Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.values().all(is_nothing),
+        Value::Object(fields) => fields.values().all(is_empty),
         Value::Bool(true) => false,
     }
 }

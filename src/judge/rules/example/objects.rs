@@ -58,13 +58,13 @@ pub(super) fn api_version(edition: Edition) -> &'static str {
 
 /// Reads a file of the folder `conforming`, with values for its placeholders such as `<name>`.
 pub(super) fn conforming(template: &str, values: &[(&str, &str)]) -> Value {
-    let mut filled = template.to_owned();
+    let mut content = template.to_owned();
     for (placeholder, value) in values {
-        let quoted = Value::from(*value).to_string();
-        filled = filled.replace(&format!("<{placeholder}>"), &quoted[1..quoted.len() - 1]);
+        let literal = Value::from(*value).to_string();
+        content = content.replace(&format!("<{placeholder}>"), &literal[1..literal.len() - 1]);
     }
     // The files are compiled in.
-    serde_json::from_str(&filled).expect("JSON")
+    serde_json::from_str(&content).expect("JSON")
 }
 
 /// The object onto which an overlay is merged. It has the overlay's name, namespace, and manager or scheduler.
@@ -93,9 +93,9 @@ fn conforming_object(kind: ObjectKind, overlay: &Value, edition: Edition, create
         ObjectKind::PlacementDecision => {
             let scheduler = text(overlay, &["schedulerName"]).unwrap_or(SCHEDULER);
             // The number at the end of the name is the index in the decision.
-            let numbered = name.rsplit_once('-');
-            let numbered = numbered.filter(|(_, index)| index.parse::<u32>().is_ok());
-            let (decision, index) = numbered.unwrap_or((name.as_str(), "0"));
+            let parts = name.rsplit_once('-');
+            let parts = parts.filter(|(_, index)| index.parse::<u32>().is_ok());
+            let (decision, index) = parts.unwrap_or((name.as_str(), "0"));
             values.extend([("decision", decision), ("index", index), ("scheduler", scheduler)]);
             conforming(include_str!("conforming/slice.json"), &values)
         }
@@ -116,8 +116,8 @@ pub(super) fn expand(overlay: &Value) -> Value {
             names.map(|name| decision(&name)).collect()
         }
         Some(Value::Array(list)) => {
-            let written_out = |entry: &Value| entry.as_str().map_or_else(|| entry.clone(), decision);
-            list.iter().map(written_out).collect()
+            let expand_entry = |entry: &Value| entry.as_str().map_or_else(|| entry.clone(), decision);
+            list.iter().map(expand_entry).collect()
         }
         _ => return overlay,
     };
@@ -284,7 +284,7 @@ impl Objects {
     fn enter(&mut self, overlay: &Value, times: [SignedDuration; 2], origin: &str) -> Result<(), Flaw> {
         let [created, at] = times;
         let key = key_of(self.kind, overlay);
-        if self.existing(&key).is_ok() {
+        if self.index_of(&key).is_ok() {
             let message = format!("there already is a {} {}/{}", self.kind, key.namespace, key.name);
             return Err(message.into());
         }
@@ -302,7 +302,7 @@ impl Objects {
     }
 
     fn change(&mut self, patch: &Value, at: SignedDuration) -> Result<(), Flaw> {
-        let index = self.existing(&key_of(self.kind, patch))?;
+        let index = self.index_of(&key_of(self.kind, patch))?;
         let mut object = self.tracks[index].object.clone();
         let (spec, generation) = (object["spec"].clone(), object["metadata"]["generation"].as_i64());
         json_patch::merge(&mut object, &expand(patch));
@@ -320,13 +320,13 @@ impl Objects {
 
     fn delete(&mut self, path: &str, at: SignedDuration) -> Result<(), Flaw> {
         let path = path.split_once(' ').map_or(path, |(_, path)| path);
-        let index = self.existing(&path_key(path))?;
+        let index = self.index_of(&path_key(path))?;
         self.tracks[index].history["deleted"] = json!(moment(at));
         Ok(())
     }
 
     /// The index of the object of that name that was not deleted.
-    fn existing(&self, key: &ObjectKey) -> Result<usize, Flaw> {
+    fn index_of(&self, key: &ObjectKey) -> Result<usize, Flaw> {
         let mut tracks = self.tracks.iter();
         let index = tracks.position(|track| track.key == *key && track.history.get("deleted").is_none());
         index.ok_or_else(|| format!("there is no {} {}/{}", self.kind, key.namespace, key.name).into())

@@ -40,7 +40,7 @@ pub(super) fn each_record(
     records: &[Value],
     mut read: impl FnMut(Fields) -> Result<Value, Flaw>,
 ) -> Result<Vec<Value>, Flaw> {
-    let mut all = Vec::new();
+    let mut list = Vec::new();
     for record in records {
         let mut fields = mapping(record)?;
         let times = Times::take(&mut fields)?;
@@ -48,10 +48,10 @@ pub(super) fn each_record(
         for (_, at) in times.each() {
             let mut fields = fields.clone();
             fields.insert("at".to_owned(), json!(moment(at)));
-            all.push(read(fields)?);
+            list.push(read(fields)?);
         }
     }
-    Ok(all)
+    Ok(list)
 }
 
 fn write_times(fields: &mut Fields, keys: &[&str]) {
@@ -190,12 +190,12 @@ fn record(step: &Value) -> Result<Value, Flaw> {
     let mut fields = mapping(&patched(STEPS[action].clone(), step.clone()))?;
     let from: SignedDuration = take(&mut fields, "at")?.ok_or("a step of the driver has a time")?;
     let until = take(&mut fields, "until")?.unwrap_or(from);
-    let observed = take(&mut fields, "observedUntil")?;
-    let observed = observed.unwrap_or(until.saturating_add(SignedDuration::from_mins(2)));
+    let end = take(&mut fields, "observedUntil")?;
+    let end = end.unwrap_or(until.saturating_add(SignedDuration::from_mins(2)));
     let member = fields.get("profile").and_then(Value::as_str).unwrap_or("a");
     let whole = json!({
         "member": path_key(member).name, "from": moment(from), "until": moment(until), "outcome": {"result": "done"},
-        "patienceSeconds": 120, "observedUntil": moment(observed),
+        "patienceSeconds": 120, "observedUntil": moment(end),
     });
     refer(&mut fields, "profile", None);
     refer(&mut fields, "profileAfter", None);

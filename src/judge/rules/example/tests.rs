@@ -5,8 +5,8 @@ use super::*;
 
 fn refusal(text: &str) -> String {
     let example: Value = serde_saphyr::from_str(&format!("{{name: e, {text}}}")).expect("YAML");
-    let refused = Example::parse(&example, Edition::Standard);
-    refused.expect_err("no world").to_string()
+    let result = Example::parse(&example, Edition::Standard);
+    result.expect_err("no world").to_string()
 }
 
 #[test]

@@ -92,7 +92,7 @@ impl Violation {
         let violation = Self {
             name,
             edition,
-            namespaces: namespaces.map(|each| (each.name, each.labels)).collect(),
+            namespaces: namespaces.map(|entry| (entry.name, entry.labels)).collect(),
             profiles: Vec::new(),
             slices: Vec::new(),
             changes: Vec::new(),
@@ -107,16 +107,16 @@ impl Violation {
     }
 
     fn with_profiles(mut self, overlays: &[Value], steps: Vec<ChangeStep>) -> Option<Self> {
-        self.profiles = all_published(ObjectKind::ClusterProfile, overlays)?;
+        self.profiles = objects_of(ObjectKind::ClusterProfile, overlays)?;
         for step in steps {
-            let change = published(ObjectKind::ClusterProfile, &step.change)?;
+            let change = object_of(ObjectKind::ClusterProfile, &step.change)?;
             self.changes.push((step.at.unsigned_abs(), change));
         }
         Some(self)
     }
 
     fn with_slices(mut self, overlays: &[Value]) -> Option<Self> {
-        self.slices = all_published(ObjectKind::PlacementDecision, overlays)?;
+        self.slices = objects_of(ObjectKind::PlacementDecision, overlays)?;
         for slice in &mut self.slices {
             if slice.patch.get("decisions").is_none() {
                 slice.patch["decisions"] = default_decisions();
@@ -125,7 +125,7 @@ impl Violation {
         let mut references: Vec<Value> = overlays.iter().flat_map(profiles_of).collect();
         references.sort_by_key(Value::to_string);
         references.dedup();
-        self.profiles = all_published(ObjectKind::ClusterProfile, &references)?;
+        self.profiles = objects_of(ObjectKind::ClusterProfile, &references)?;
         self.profiles.retain(|profile| is_dns_subdomain(&profile.name));
         Some(self)
     }
@@ -140,12 +140,12 @@ impl PublishedWorld {
     }
 }
 
-fn all_published(kind: ObjectKind, overlays: &[Value]) -> Option<Vec<PublishedObject>> {
-    overlays.iter().map(|overlay| published(kind, overlay)).collect()
+fn objects_of(kind: ObjectKind, overlays: &[Value]) -> Option<Vec<PublishedObject>> {
+    overlays.iter().map(|overlay| object_of(kind, overlay)).collect()
 }
 
 /// An overlay of an example, without what identifies the object. None if it says who wrote the object.
-fn published(kind: ObjectKind, overlay: &Value) -> Option<PublishedObject> {
+fn object_of(kind: ObjectKind, overlay: &Value) -> Option<PublishedObject> {
     let ObjectKey { namespace, name } = key_of(kind, overlay);
     let is_dated = overlay.pointer("/metadata/creationTimestamp").is_some();
     let mut patch = expand(overlay);

@@ -67,8 +67,8 @@ impl World {
     /// The evidence that a run would collect in this world.
     pub(super) fn evidence(mut self) -> Result<Evidence, Flaw> {
         let role = self.edition.role();
-        let is_staged = role == Role::Consumer;
-        let is_watched = ["observe", "steps", "driver"].iter().any(|key| self.has(key)) || is_staged;
+        let has_testbed = role == Role::Consumer;
+        let is_watched = ["observe", "steps", "driver"].iter().any(|key| self.has(key)) || has_testbed;
         let default = (is_watched || self.has("requests")).then_some(DEFAULT_OBSERVE);
         let observe: Option<SignedDuration> = take(&mut self.fields, "observe")?;
         let observe = observe.or(default).unwrap_or_default();
@@ -90,15 +90,15 @@ impl World {
         let secrets = self.secrets(&profiles);
         let namespaces = self.namespaces(&profiles, &slices, &secrets)?;
         let header = self.header(window)?;
-        if is_staged {
-            let published = PublishedObjects {
+        if has_testbed {
+            let objects = PublishedObjects {
                 profiles: &profiles,
                 slices: &slices,
                 window,
             };
-            self.replace("testbed", |testbed| published.testbed(testbed.clone()))?;
-            self.replace("memberCalls", |calls| published.member_calls(entries(calls)))?;
-            self.replace("pluginCalls", |calls| published.plugin_calls(entries(calls)))?;
+            self.replace("testbed", |testbed| objects.testbed(testbed.clone()))?;
+            self.replace("memberCalls", |calls| objects.member_calls(entries(calls)))?;
+            self.replace("pluginCalls", |calls| objects.plugin_calls(entries(calls)))?;
             self.replace("mentions", |mentions| {
                 let mentions = mentions.clone().unwrap_or_else(|| json!({}));
                 Ok(patched(json!({"log": true}), mentions))
@@ -133,16 +133,16 @@ impl World {
         let profiles = match (self.fields.remove("profiles"), role.objects()) {
             (Some(profiles), _) => profiles,
             (None, ObjectKind::ClusterProfile) => json!([{}]),
-            (None, ObjectKind::PlacementDecision) => referenced(entries(&slices), &steps),
+            (None, ObjectKind::PlacementDecision) => profiles_of_slices(entries(&slices), &steps),
         };
         let of_kind = |kind: ObjectKind, overlays: &[Value]| -> Result<Value, Flaw> {
             let mut objects = Objects::new(kind, self.edition, has_writers);
             overlays.iter().try_for_each(|overlay| objects.list(overlay))?;
             for step in &steps {
                 match step.kind().unwrap_or(role.objects().name()) {
-                    other if other == kind.name() => objects.play(step, length)?,
+                    name if name == kind.name() => objects.play(step, length)?,
                     names::KIND | names::PLACEMENT_KIND => {}
-                    other => return Err(format!("there are no objects of kind {other}").into()),
+                    name => return Err(format!("there are no objects of kind {name}").into()),
                 }
             }
             Ok(objects.histories())
@@ -184,8 +184,8 @@ impl World {
 
     fn header(&mut self, window: Window) -> Result<Value, Flaw> {
         let version = objects::api_version(self.edition);
-        let served = json!([{"name": version, "immutableManager": true, "statusSubresource": true}]);
-        let served = self.fields.remove("served").unwrap_or(served);
+        let versions = json!([{"name": version, "immutableManager": true, "statusSubresource": true}]);
+        let versions = self.fields.remove("served").unwrap_or(versions);
         let mut take = |keys: &[&str]| -> Fields {
             let fields = keys.iter().filter_map(|key| self.fields.remove_entry(*key));
             fields.collect()
@@ -195,7 +195,7 @@ impl World {
             "format": FORMAT,
             "suiteVersion": env!("CARGO_PKG_VERSION"),
             "claim": patched(json!({"edition": self.edition}), claim),
-            "hub": {"source": "example", "apiVersion": version, "served": served},
+            "hub": {"source": "example", "apiVersion": version, "served": versions},
             "window": window,
             "clockSkewMs": 0,
         });
@@ -248,7 +248,7 @@ impl World {
 
     /// The kinds of evidence that the example has.
     fn requested(&self, is_watched: bool) -> BTreeMap<Kind, Requested> {
-        let is_staged = self.edition.role() == Role::Consumer;
+        let has_testbed = self.edition.role() == Role::Consumer;
         let has_slices = self.edition.role() == Role::Scheduler || self.has("slices");
         let has_logins = self.has("endpointCalls") || self.has("logins");
         let kinds = [
@@ -265,15 +265,15 @@ impl World {
             (Kind::Driver, self.has("driver")),
             (Kind::PlacementDecisions, has_slices),
             (Kind::PlacementTimeline, has_slices && is_watched),
-            (Kind::Testbed, is_staged),
-            (Kind::MemberCalls, is_staged),
-            (Kind::PluginCalls, is_staged),
-            (Kind::Mentions, is_staged),
+            (Kind::Testbed, has_testbed),
+            (Kind::MemberCalls, has_testbed),
+            (Kind::PluginCalls, has_testbed),
+            (Kind::Mentions, has_testbed),
             (Kind::Outputs, self.has_outputs()),
         ];
-        let requested = kinds.map(|(kind, is_given)| {
+        let requested = kinds.map(|(kind, is_present)| {
             let absent = || Requested::No(format!("the example has no {kind}").into());
-            (kind, if is_given { Requested::Yes } else { absent() })
+            (kind, if is_present { Requested::Yes } else { absent() })
         });
         requested.into()
     }
@@ -301,7 +301,7 @@ pub(super) fn as_mapping(world: &Value, edition: Edition) -> Value {
 }
 
 /// The overlays of the profiles that slices refer to, each once.
-fn referenced(slices: &[Value], steps: &[Step]) -> Value {
+fn profiles_of_slices(slices: &[Value], steps: &[Step]) -> Value {
     let steps = steps.iter().filter(|step| step.kind() != Some(names::KIND));
     let of_steps = steps.filter_map(Step::slice_overlay);
     let overlays = slices.iter().chain(of_steps);

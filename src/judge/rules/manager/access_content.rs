@@ -349,8 +349,8 @@ fn leaks_in_address(address: &str) -> Vec<Leak> {
 
 /// Credentials in CA data, outside of the certificates.
 fn leaks_in_ca_data(data: &str) -> Vec<Leak> {
-    let decoded = decode_base64(data).unwrap_or_default();
-    let pem = String::from_utf8_lossy(&decoded);
+    let bytes = decode_base64(data).unwrap_or_default();
+    let pem = String::from_utf8_lossy(&bytes);
     let mut parts = pem.split("-----BEGIN CERTIFICATE-----");
     let mut outside = parts.next().unwrap_or_default().to_owned();
     if outside.len() == pem.len() {

@@ -36,7 +36,7 @@ pub(crate) enum Identity {
 }
 
 /// An identity of a profile, and the field that shows it.
-struct ShownIdentity<'p> {
+struct IdentityInField<'p> {
     identity: Identity,
     field: IdentityField<'p>,
     value: &'p str,
@@ -50,7 +50,7 @@ enum IdentityField<'p> {
 
 impl Identity {
     /// What the profiles share, for messages.
-    fn what(&self) -> &'static str {
+    fn describe(&self) -> &'static str {
         match self {
             Identity::Id { .. } => "same cluster id",
             Identity::Endpoints(_) => "same endpoints",
@@ -142,9 +142,9 @@ fn differing_pair<'p, V: PartialEq>(
     value: impl Fn(&'p ClusterProfile) -> Option<V>,
 ) -> Option<[&'p ClusterProfile; 2]> {
     let profiles = profiles.iter();
-    let mut valued = profiles.filter_map(|profile| Some((*profile, value(profile)?)));
-    let (last, wanted) = valued.next_back()?;
-    let (first, _) = valued.find(|(_, value)| *value != wanted)?;
+    let mut pairs = profiles.filter_map(|profile| Some((*profile, value(profile)?)));
+    let (last, last_value) = pairs.next_back()?;
+    let (first, _) = pairs.find(|(_, value)| *value != last_value)?;
     Some([last, first])
 }
 
@@ -162,7 +162,7 @@ pub(crate) fn identity_in_inventory(
     let has_inventories = hub.edition(Role::Manager) >= Edition::Y2026M09;
     let inventory = has_inventories.then(|| Arc::clone(&profile.metadata.namespace));
     let identities = identities(profile, hub).into_iter();
-    let keys = identities.map(|shown| (shown.identity, inventory.clone()));
+    let keys = identities.map(|entry| (entry.identity, inventory.clone()));
     keys.collect()
 }
 
@@ -173,16 +173,16 @@ pub(crate) fn one_profile_per_cluster(
     profiles: &[&ClusterProfile],
     hub: &Hub,
 ) -> Answer {
-    let [first, others @ ..] = profiles else {
+    let [first, duplicates @ ..] = profiles else {
         return Answer::Kept;
     };
     if !ids_agree(profiles) {
         return Answer::Kept;
     }
     let of_first = identities(first, hub);
-    let message = format!("two profiles describe one cluster: {}", identity.what());
-    Answer::all(others.iter().filter_map(|duplicate| {
-        let (path, value) = shown(identity, identities(duplicate, hub), &of_first)?;
+    let message = format!("two profiles describe one cluster: {}", identity.describe());
+    Answer::all(duplicates.iter().filter_map(|duplicate| {
+        let (path, value) = shared_field(identity, identities(duplicate, hub), &of_first)?;
         let observed = format!("{value}, as in {}", ObjectRef::from(*first));
         let finding = Finding::on(*duplicate, message.as_str()).at(path);
         Some(finding.observed(observed))
@@ -195,7 +195,7 @@ pub(crate) fn proof_in_clusterset(profile: &ClusterProfile, hub: &Hub) -> Vec<Id
         return Vec::new();
     }
     let identities = proofs(profile, hub).into_iter();
-    identities.map(|shown| shown.identity).collect()
+    identities.map(|entry| entry.identity).collect()
 }
 
 /// `clustersets/one-set-per-cluster`: no cluster has profiles in the namespaces of two ClusterSets.
@@ -204,44 +204,44 @@ pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfi
     let Some(pair) = differing_pair(profiles, clusterset).filter(|_| ids_agree(profiles)) else {
         return Answer::Kept;
     };
-    let [own, others] = pair.map(|profile| proofs(profile, hub));
-    let Some((path, value)) = shown(identity, own, &others) else {
+    let [identities, peers] = pair.map(|profile| proofs(profile, hub));
+    let Some((path, value)) = shared_field(identity, identities, &peers) else {
         return Answer::Kept;
     };
-    let [own, others] = pair.map(|profile| clusterset(profile).unwrap_or_default());
+    let [set, other_set] = pair.map(|profile| clusterset(profile).unwrap_or_default());
     let other = ObjectRef::from(pair[1]);
     let message = format!(
         "one cluster is in the namespaces of two ClusterSets: {}",
-        identity.what()
+        identity.describe()
     );
     Answer::broken(
         Finding::on(pair[0], message)
             .at(path)
-            .expected(format!("a cluster that is only in ClusterSet {own}"))
-            .observed(format!("{value}, as in {other} of ClusterSet {others}")),
+            .expected(format!("a cluster that is only in ClusterSet {set}"))
+            .observed(format!("{value}, as in {other} of ClusterSet {other_set}")),
     )
 }
 
 /// The field by which a profile shows an identity, and its value. None if it shares a more reliable one with the others.
-fn shown<'p>(
+fn shared_field<'p>(
     identity: &Identity,
-    own: Vec<ShownIdentity<'p>>,
-    others: &[ShownIdentity],
+    identities: Vec<IdentityInField<'p>>,
+    peers: &[IdentityInField],
 ) -> Option<(String, &'p str)> {
-    let is_shared = |own: &ShownIdentity| others.iter().any(|other| own.identity == other.identity);
-    let first = own.into_iter().find(is_shared)?;
+    let is_shared = |entry: &IdentityInField| peers.iter().any(|other| entry.identity == other.identity);
+    let first = identities.into_iter().find(is_shared)?;
     (first.identity == *identity).then(|| (first.field.path(), first.value))
 }
 
 /// The identities that no two clusters share by chance.
-fn proofs<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<ShownIdentity<'p>> {
+fn proofs<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<IdentityInField<'p>> {
     let mut identities = identities(profile, hub);
-    identities.retain(|shown| shown.identity.is_proof());
+    identities.retain(|entry| entry.identity.is_proof());
     identities
 }
 
 /// The identities of a profile's cluster, the most reliable first.
-fn identities<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<ShownIdentity<'p>> {
+fn identities<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<IdentityInField<'p>> {
     let ids = PROPERTIES_CLUSTER_ID.into_iter().filter_map(|property| {
         let value = cluster_id(profile, property)?;
         let clusterset = hub.clusterset_of(profile).filter(|_| !is_uuid(value));
@@ -251,7 +251,7 @@ fn identities<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<ShownIdentity<'
             clusterset: clusterset.map(str::to_owned),
         };
         let field = IdentityField::Property(property);
-        Some(ShownIdentity {
+        Some(IdentityInField {
             identity,
             field,
             value,
@@ -277,7 +277,7 @@ fn providers(profile: &ClusterProfile) -> impl Iterator<Item = &AccessProvider> 
 }
 
 /// The access providers, in order. None unless each has a server, and one has a CA or a public server.
-fn access(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
+fn access(profile: &ClusterProfile) -> Option<IdentityInField<'_>> {
     // A large fleet has many of these, most of one entry.
     let mut servers = Vec::with_capacity(1);
     let (mut has_ca, mut is_public) = (false, false);
@@ -290,7 +290,7 @@ fn access(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
         servers.push((place, digest(cluster)));
     }
     let first = providers(profile).next().filter(|_| has_ca || is_public)?;
-    Some(ShownIdentity {
+    Some(IdentityInField {
         identity: Identity::Access { servers, has_ca },
         field: IdentityField::Server(&first.name),
         value: first.cluster.server.as_deref()?,
@@ -309,7 +309,7 @@ fn digest(cluster: &Cluster) -> u64 {
 }
 
 /// All endpoints of a profile without access providers, if each is readable and one is public.
-fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
+fn endpoints(profile: &ClusterProfile) -> Option<IdentityInField<'_>> {
     let property = profile.property(PROPERTY_ENDPOINTS)?;
     if providers(profile).next().is_some() {
         return None;
@@ -318,7 +318,7 @@ fn endpoints(profile: &ClusterProfile) -> Option<ShownIdentity<'_>> {
     let places = list.entries().iter().map(|entry| Place::read(entry));
     let places: Vec<Place> = places.collect::<Option<_>>()?;
     let is_public = places.iter().any(|place| !place.is_private());
-    is_public.then(|| ShownIdentity {
+    is_public.then(|| IdentityInField {
         identity: Identity::Endpoints(places.into_iter().collect()),
         field: IdentityField::Property(PROPERTY_ENDPOINTS),
         value: &property.value,
