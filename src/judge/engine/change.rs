@@ -144,7 +144,7 @@ impl<'e, T: Judged> Change<'_, 'e, T> {
         let mut earlier = (0..self.observed.place).rev();
         let last = earlier.find(|earlier| self.is_changed(*earlier, path));
         let author = last.and_then(|last| self.author(hub, last, path));
-        author.is_some_and(|author| author.is_of_others())
+        author.is_some_and(|author| author.is_other_client())
     }
 
     /// Whether a part became what it is with a moment. True as well while the object is unobserved or absent.

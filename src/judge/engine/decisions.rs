@@ -13,10 +13,10 @@ use super::{
 use crate::timeline::{Intervals, Moment};
 
 /// What the slices of a decision have in common: namespace, scheduler, and the key, the owner, or the name.
-type SharedBy<'e> = (&'e str, &'e str, &'e str);
+type CommonKey<'e> = (&'e str, &'e str, &'e str);
 
 pub(super) struct DecisionSlices<'e> {
-    shared: SharedBy<'e>,
+    key: CommonKey<'e>,
     pub(super) histories: Vec<&'e SliceHistory>,
 }
 
@@ -31,13 +31,13 @@ pub(super) struct NamingEntry<'e> {
 impl<'e> DecisionSlices<'e> {
     /// The judged slices by decision.
     pub(super) fn all(hub: &Hub<'e>) -> Vec<Self> {
-        let decisions = histories_by(hub, shared_by).into_iter();
-        let decisions = decisions.map(|(shared, histories)| Self { shared, histories });
+        let decisions = histories_by(hub, common_key).into_iter();
+        let decisions = decisions.map(|(key, histories)| Self { key, histories });
         decisions.collect()
     }
 
     fn holds(&self, slice: &PlacementDecision) -> bool {
-        !slice.is_terminating() && shared_by(slice) == self.shared
+        !slice.is_terminating() && common_key(slice) == self.key
     }
 
     pub(super) fn current(&self) -> impl Iterator<Item = &'e PlacementDecision> {
@@ -133,12 +133,12 @@ pub(super) fn naming_entries(slice: &PlacementDecision) -> impl Iterator<Item = 
     })
 }
 
-fn shared_by(slice: &PlacementDecision) -> SharedBy<'_> {
+fn common_key(slice: &PlacementDecision) -> CommonKey<'_> {
     let key = slice
         .label(names::LABEL_DECISION_KEY)
         .filter(|key| !key.is_empty());
-    let shared = key.or_else(|| owner_uid(slice)).unwrap_or(&slice.metadata.name);
-    (&slice.metadata.namespace, slice.scheduler(), shared)
+    let key = key.or_else(|| owner_uid(slice)).unwrap_or(&slice.metadata.name);
+    (&slice.metadata.namespace, slice.scheduler(), key)
 }
 
 pub(crate) type ProfileName<'e> = (&'e str, &'e str);
@@ -148,7 +148,7 @@ pub(super) struct NamedProfiles<'e> {
     evidence: &'e Evidence,
     histories: HashMap<ProfileName<'e>, Vec<&'e ProfileHistory>>,
     /// When the profiles were first listed.
-    listed: Micros,
+    listed_at: Micros,
 }
 
 impl<'e> NamedProfiles<'e> {
@@ -161,7 +161,7 @@ impl<'e> NamedProfiles<'e> {
         Self {
             evidence,
             histories,
-            listed: listed_at(evidence),
+            listed_at: listed_at(evidence),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'e> NamedProfiles<'e> {
         let intervals = timeline.intervals(holds);
         let first = timeline.moments().iter().position(Moment::is_observed);
         match first.filter(|first| timeline.object(*first).is_none()) {
-            Some(_) => intervals.unknown_before(self.listed),
+            Some(_) => intervals.unknown_before(self.listed_at),
             None => intervals,
         }
     }
@@ -223,9 +223,9 @@ fn listed_at(evidence: &Evidence) -> Micros {
     };
     let profiles = evidence.profiles.iter();
     let histories = profiles.filter(|history| history.origin == Origin::Listed);
-    let read = histories.map(|history| history.versions[0].received());
-    let read = read.filter(|read| *read <= window.until);
-    read.fold(window.from, Timestamp::max).as_microsecond()
+    let times = histories.map(|history| history.versions[0].received());
+    let times = times.filter(|time| *time <= window.until);
+    times.fold(window.from, Timestamp::max).as_microsecond()
 }
 
 /// The object for which a slice was made: its controller or, if none is marked as such, its only owner.
@@ -297,7 +297,7 @@ pub(crate) fn history(check: fn(&DecisionHistory) -> Answer) -> impl Evaluate {
     move |hub: &Hub, findings: &mut Findings| {
         for (id, histories) in histories_by(hub, DecisionId::of) {
             let timeline = Timeline::of_group(hub.evidence, &histories, |_, _| false);
-            let mut answer = Answer::each(&uninterrupted(hub, id, &timeline), check);
+            let mut answer = Answer::each(&uninterrupted_histories(hub, id, &timeline), check);
             let is_unknown = |history: &&SliceHistory| has_unknown_publisher(hub.slice_authors(), history);
             if histories.iter().any(is_unknown) {
                 answer = answer.as_warning();
@@ -378,7 +378,7 @@ impl<'e> DecisionHistory<'e> {
 
 /// The histories of a decision, one for each time without an interruption. An absence that begins after the window does
 /// not count.
-fn uninterrupted<'e>(
+fn uninterrupted_histories<'e>(
     hub: &Hub<'e>,
     id: DecisionId<'e>,
     timeline: &Timeline<'e, PlacementDecision>,

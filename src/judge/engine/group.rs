@@ -142,26 +142,26 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             .map(|history| (&*history.last().metadata().uid, *history))
             .collect();
         let is_group = |key: &K| members.binary_search_by(|(other, _)| other.cmp(key)).is_ok();
-        let mut found = Vec::new();
+        let mut additions = Vec::new();
         for history in later {
-            let known = in_window.get(&*history.first().metadata().uid).copied();
-            let known_keys = known.map_or_else(Vec::new, |known| self.keys_of(known, touches, hub));
+            let earlier = in_window.get(&*history.first().metadata().uid).copied();
+            let earlier_keys = earlier.map_or_else(Vec::new, |earlier| self.keys_of(earlier, touches, hub));
             let mut keys = self.keys_of(history, touches, hub);
-            keys.retain(|key| is_group(key) && !known_keys.contains(key));
-            found.extend(keys.into_iter().map(|key| (key, known.unwrap_or(history))));
+            keys.retain(|key| is_group(key) && !earlier_keys.contains(key));
+            additions.extend(keys.into_iter().map(|key| (key, earlier.unwrap_or(history))));
         }
-        found
+        additions
     }
 
     /// The keys that an object had in any version before the run wrote to it, each of them once.
     fn keys_of(&self, history: &History<T>, touches: &Touches, hub: &Hub) -> Vec<K> {
         let mut keys = Vec::new();
         let mut last: Option<&T> = None;
-        let compared = history
+        let versions = history
             .versions
             .iter()
             .filter(|version| compares(touches, version));
-        for version in compared {
+        for version in versions {
             if last.is_none_or(|last| !(self.same)(last, &version.object)) {
                 keys.extend((self.keys)(&version.object, hub));
             }
@@ -172,30 +172,30 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         keys
     }
 
-    /// Judges the objects that have a key: those of `others`, and those of the judged implementation.
+    /// Judges the objects that have a key: those of other implementations in `context`, and the `judged` ones.
     fn judge<'e>(
         &self,
         hub: &Hub<'e>,
         key: &K,
-        (others, own): (&[&'e History<T>], &[&'e History<T>]),
+        (context, judged): (&[&'e History<T>], &[&'e History<T>]),
         touches: &Touches,
         findings: &mut Findings,
     ) {
-        let histories = &[others, own].concat()[..];
+        let histories = &[context, judged].concat()[..];
         let timeline = Timeline::of_group(hub.evidence, histories, self.same);
         // A version is in many moments.
-        let known: RefCell<HashMap<*const Version<T>, bool>> = RefCell::default();
+        let memberships: RefCell<HashMap<*const Version<T>, bool>> = RefCell::default();
         let is_member = |version: &Version<T>| {
             let has_key = || compares(touches, version) && self.has_key(key, version, hub);
-            *known
+            *memberships
                 .borrow_mut()
                 .entry(ptr::from_ref(version))
                 .or_insert_with(has_key)
         };
-        let mut answers = self.answers(hub, key, &timeline, (histories, others), &is_member);
+        let mut answers = self.answers(hub, key, &timeline, (histories, context), &is_member);
         // Groups of several objects were examined where no other object had the key, too.
         if self.fewest == 1 && answers.iter().any(|answer| **answer != Answer::NotApplicable) {
-            own.iter().for_each(|_| findings.examine());
+            judged.iter().for_each(|_| findings.examine());
         }
         if !answers.iter().any(|answer| answer.is_wrong()) {
             return;
@@ -227,11 +227,11 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         hub: &Hub<'e>,
         key: &K,
         timeline: &Timeline<'e, T>,
-        (histories, others): (&[&'e History<T>], &[&'e History<T>]),
+        (histories, context): (&[&'e History<T>], &[&'e History<T>]),
         is_member: &dyn Fn(&Version<T>) -> bool,
     ) -> Vec<Rc<Answer>> {
         let mut answers: Vec<Rc<Answer>> = Vec::with_capacity(timeline.moments().len());
-        let mut known: Vec<&T> = Vec::new();
+        let mut previous: Vec<&T> = Vec::new();
         let places: HashMap<&str, usize> = histories
             .iter()
             .enumerate()
@@ -248,13 +248,13 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             let is_same = |(one, other): (&&T, &&T)| {
                 one.metadata().uid == other.metadata().uid && (self.same)(one, other)
             };
-            let is_known = members.len() == known.len() && members.iter().zip(&known).all(is_same);
-            let answer = match answers.last().filter(|_| is_known) {
+            let is_unchanged = members.len() == previous.len() && members.iter().zip(&previous).all(is_same);
+            let answer = match answers.last().filter(|_| is_unchanged) {
                 Some(answer) => Rc::clone(answer),
                 None if members.len() < self.fewest.max(1) => Rc::new(Answer::NotApplicable),
-                None => Rc::new(without_findings_on((self.check)(key, &members, hub), others)),
+                None => Rc::new(without_findings_on((self.check)(key, &members, hub), context)),
             };
-            known = members;
+            previous = members;
             answers.push(answer);
         }
         answers
@@ -289,15 +289,15 @@ fn compares<T: Judged>(touches: &Touches, version: &Version<T>) -> bool {
 }
 
 /// The answer without findings on objects of other implementations.
-fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Answer {
-    let is_of_others = |finding: &Finding| {
-        others
+fn without_findings_on<T: Judged>(answer: Answer, context: &[&History<T>]) -> Answer {
+    let is_on_context = |finding: &Finding| {
+        context
             .iter()
             .any(|history| *history.last().metadata().uid == *finding.object.uid)
     };
     match answer {
-        Answer::Warning(findings) | Answer::Broken(findings) if findings.iter().any(is_of_others) => {
-            Answer::all(findings.into_iter().filter(|finding| !is_of_others(finding)))
+        Answer::Warning(findings) | Answer::Broken(findings) if findings.iter().any(is_on_context) => {
+            Answer::all(findings.into_iter().filter(|finding| !is_on_context(finding)))
         }
         answer => answer,
     }
@@ -305,15 +305,15 @@ fn without_findings_on<T: Judged>(answer: Answer, others: &[&History<T>]) -> Ans
 
 impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        let judged: HashSet<*const History<T>> = T::judged(hub)
+        let judged_histories: HashSet<*const History<T>> = T::judged(hub)
             .iter()
             .flat_map(|object| &object.histories)
             .map(|history| ptr::from_ref(*history))
             .collect();
-        let is_judged = |history: &History<T>| judged.contains(&ptr::from_ref(history));
-        let touched = T::judged(hub).iter();
-        let touched = touched.filter_map(|object| Some((object.name(), object.first_touch?)));
-        let touches: Touches = touched.collect();
+        let is_judged = |history: &History<T>| judged_histories.contains(&ptr::from_ref(history));
+        let touches = T::judged(hub).iter();
+        let touches = touches.filter_map(|object| Some((object.name(), object.first_touch?)));
+        let touches: Touches = touches.collect();
         let comparable = T::comparable(hub);
         let mut members: Vec<Member<T, K>> = Vec::new();
         for history in &comparable {
@@ -335,9 +335,9 @@ impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
                 continue;
             }
             let histories = group.iter().map(|(_, history)| *history);
-            let (own, others): (Vec<_>, Vec<_>) = histories.partition(|history| is_judged(history));
-            if !own.is_empty() {
-                self.judge(hub, &group[0].0, (&others, &own), &touches, findings);
+            let (judged, context): (Vec<_>, Vec<_>) = histories.partition(|history| is_judged(history));
+            if !judged.is_empty() {
+                self.judge(hub, &group[0].0, (&context, &judged), &touches, findings);
             }
         }
     }

@@ -28,7 +28,7 @@ pub(crate) struct Hub<'e> {
     whole: Arc<WholeHub<'e>>,
     claim: &'e Claim,
     /// Whether a function asked for the edition.
-    asked_for_edition: Cell<bool>,
+    reads_edition: Cell<bool>,
     /// When the certificates in CA data are valid.
     pub(crate) validities: ByText<Vec<(Micros, Micros)>>,
     /// The credentials in CA data.
@@ -65,7 +65,7 @@ impl<'e> Hub<'e> {
         Self {
             whole: Arc::clone(whole),
             claim,
-            asked_for_edition: Cell::new(false),
+            reads_edition: Cell::new(false),
             validities: ByText::default(),
             leaks_in_ca_data: ByText::default(),
             leaks_in_shared: ByText::default(),
@@ -79,9 +79,9 @@ impl<'e> Hub<'e> {
 
     /// The edition that a role is judged by; the role's first one if the claim names none.
     pub(crate) fn edition(&self, role: Role) -> Edition {
-        self.asked_for_edition.set(true);
-        let claimed = self.claim.edition_of(role);
-        claimed.or_else(|| role.editions().next()).unwrap_or_default()
+        self.reads_edition.set(true);
+        let edition = self.claim.edition_of(role);
+        edition.or_else(|| role.editions().next()).unwrap_or_default()
     }
 
     /// The credentials in a text that many objects have, such as the name of a property.
@@ -90,8 +90,8 @@ impl<'e> Hub<'e> {
     }
 
     /// Whether a function asked for the edition. If none did, the rule finds the same in each edition.
-    pub(crate) fn asked_for_edition(&self) -> bool {
-        self.asked_for_edition.get()
+    pub(crate) fn reads_edition(&self) -> bool {
+        self.reads_edition.get()
     }
 }
 
@@ -116,15 +116,15 @@ impl<V> ByText<V> {
         if text.len() > LONGEST_TEXT {
             return Rc::new(compute(text));
         }
-        let mut known = self.0.borrow_mut();
-        if let Some(value) = known.get(text) {
+        let mut values = self.0.borrow_mut();
+        if let Some(value) = values.get(text) {
             return Rc::clone(value);
         }
-        if known.len() >= MOST_TEXTS {
-            known.clear();
+        if values.len() >= MOST_TEXTS {
+            values.clear();
         }
         let value = Rc::new(compute(text));
-        known.insert(text.into(), Rc::clone(&value));
+        values.insert(text.into(), Rc::clone(&value));
         value
     }
 }
@@ -181,8 +181,8 @@ impl<'e> WholeHub<'e> {
 
     /// The ClusterSet of a profile: the one that it names, or that of its namespace.
     pub(crate) fn clusterset_of<'a>(&'a self, profile: &'a ClusterProfile) -> Option<&'a str> {
-        let claimed = claims(profile).map(|(_, set)| set).next();
-        claimed.or_else(|| self.clusterset_of_namespace(&profile.metadata.namespace))
+        let set = claims(profile).map(|(_, set)| set).next();
+        set.or_else(|| self.clusterset_of_namespace(&profile.metadata.namespace))
     }
 
     /// The profiles that are judged, in the order of their first appearance.
@@ -196,19 +196,19 @@ impl<'e> WholeHub<'e> {
     }
 
     /// Whether other clients are known to publish all slices in scope.
-    pub(crate) fn has_only_slices_of_others(&self) -> bool {
+    pub(crate) fn has_only_slices_of_other_clients(&self) -> bool {
         self.slices().is_empty() && self.evidence.slice_histories().next().is_some()
     }
 
     /// The judged profiles that existed before a driver's action, and that the run does not touch while it watches.
     pub(crate) fn profiles_before<'h>(
         &'h self,
-        taken: &'h DriverStep,
+        step: &'h DriverStep,
     ) -> impl Iterator<Item = &'h JudgedObject<'e, ClusterProfile>> {
-        let until = observed_until(self.evidence, taken).as_microsecond();
+        let until = observed_until(self.evidence, step).as_microsecond();
         self.profiles().iter().filter(move |object| {
-            let before = object.last_before(taken.from);
-            before.is_some_and(|profile| !has_left(self.evidence, profile, taken.from))
+            let before = object.last_before(step.from);
+            before.is_some_and(|profile| !has_left(self.evidence, profile, step.from))
                 && object.first_touch.is_none_or(|touch| touch >= until)
         })
     }
@@ -245,8 +245,8 @@ impl<'e> WholeHub<'e> {
 
 /// The ClusterSets of namespaces, by the KEP's label, else by that of the API's Go package, else as declared by the user.
 fn clustersets(evidence: &Evidence) -> HashMap<&str, &str> {
-    let declared = evidence.header.claim.clustersets.iter();
-    let mut sets: HashMap<&str, &str> = declared.map(|(namespace, set)| (&**namespace, &**set)).collect();
+    let entries = evidence.header.claim.clustersets.iter();
+    let mut sets: HashMap<&str, &str> = entries.map(|(namespace, set)| (&**namespace, &**set)).collect();
     for Namespace { name, labels, .. } in &evidence.namespaces {
         let keys = [names::LABEL_CLUSTERSET, names::LABEL_CLUSTERSET_GO];
         sets.extend(keys.iter().find_map(|key| Some((&**name, label(labels, key)?))));

@@ -64,8 +64,8 @@ impl Judged for ClusterProfile {
 
     fn comparable<'e>(hub: &Hub<'e>) -> Vec<&'e History<Self>> {
         let evidence = hub.evidence;
-        let judged = hub.profiles().iter().map(JudgedObject::name);
-        let judged_and_touched: HashSet<(&str, &str)> = judged
+        let names = hub.profiles().iter().map(JudgedObject::name);
+        let judged_and_touched: HashSet<(&str, &str)> = names
             .filter(|(namespace, name)| evidence.is_touched(namespace, name))
             .collect();
         let is_made_by_run = |history: &&History<Self>| {
@@ -178,9 +178,9 @@ impl<'e, T: Judged> JudgedObject<'e, T> {
     }
 
     /// Whether a version that arrived then is judged.
-    pub(super) fn judges(&self, received: Timestamp) -> bool {
+    pub(super) fn judges(&self, arrival: Timestamp) -> bool {
         let touch = self.first_touch;
-        touch.is_none_or(|touch| received.as_microsecond() < touch)
+        touch.is_none_or(|touch| arrival.as_microsecond() < touch)
     }
 }
 
@@ -216,8 +216,8 @@ pub(super) fn judged_slices<'e>(
     authors: &Authors<'e>,
 ) -> Vec<JudgedObject<'e, PlacementDecision>> {
     let histories = evidence.slice_histories();
-    let published = histories.filter(|history| !publisher(authors, history).is_of_others());
-    by_name(published, &BTreeMap::new())
+    let histories = histories.filter(|history| !publisher(authors, history).is_other_client());
+    by_name(histories, &BTreeMap::new())
 }
 
 /// The publisher of a slice: its creator or, if that is unknown, the owner of its scheduler's name or of its decisions.
@@ -355,16 +355,16 @@ fn writes_in_log<'h>(hub: &'h Hub) -> impl Iterator<Item = (&'h str, Creator<'h>
 
 /// The field managers that own the manager's name in a profile. They show no status write by the client that created it.
 fn owners_of_manager_names<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
-    let (mut creators, mut known) = (Vec::new(), HashSet::default());
+    let (mut creators, mut clients) = (Vec::new(), HashSet::default());
     let profiles = hub.evidence.inventory();
     for profile in profiles.filter(|profile| !profile.manager().is_empty()) {
         for entry in recorded_entries(profile).filter(|entry| !entry.manager.is_empty()) {
             let name = &*entry.manager;
             // Few profiles have a field manager of their own.
-            if known.contains(&(profile.manager(), name)) || !owns_part(entry, MANAGER) {
+            if clients.contains(&(profile.manager(), name)) || !owns_part(entry, MANAGER) {
                 continue;
             }
-            known.insert((profile.manager(), name));
+            clients.insert((profile.manager(), name));
             let creator = Creator {
                 // It has a field manager for each of its subcommands.
                 name: if is_kubectl(name) { "kubectl" } else { name },
@@ -392,11 +392,11 @@ fn judged_manager<'e>(
     evidence: &'e Evidence,
 ) -> Option<&'e str> {
     let scope = &evidence.header.scope;
-    let sent = request.body.as_ref().and_then(|body| body.manager.as_deref());
-    let manager = sent.or_else(|| managers.get(&request.namespace_and_name()).copied())?;
-    let judged = scope.cluster_manager.as_deref();
+    let manager = request.body.as_ref().and_then(|body| body.manager.as_deref());
+    let manager = manager.or_else(|| managers.get(&request.namespace_and_name()).copied())?;
+    let scope_manager = scope.cluster_manager.as_deref();
     let is_judged =
-        judged.is_none_or(|judged| judged == manager) && scope.holds_namespace(&request.namespace);
+        scope_manager.is_none_or(|name| name == manager) && scope.holds_namespace(&request.namespace);
     (is_judged && !manager.is_empty()).then_some(manager)
 }
 
@@ -411,57 +411,57 @@ const MANAGER: &str = "spec.clusterManager";
 ///
 /// Without a manager's name in the scope, the owner of the name in a profile decides, if the field managers of the
 /// implementation are configured.
-pub(crate) fn profiles_of_others<'e>(hub: &Hub<'e>) -> Vec<JudgedObject<'e, ClusterProfile>> {
+pub(crate) fn profiles_of_other_managers<'e>(hub: &Hub<'e>) -> Vec<JudgedObject<'e, ClusterProfile>> {
     let evidence = hub.evidence;
-    let created = created_by_run(evidence);
-    let own_names = own_manager_names(hub);
+    let run_profiles = created_by_run(evidence);
+    let configured_names = configured_manager_names(hub);
     let (scope, other_runs) = (&evidence.header.scope, &evidence.header.other_runs);
     let histories = evidence.profiles.iter().filter(|history| {
         let is_of_other = if scope.cluster_manager.is_some() {
             scope.holds_namespace(key(history).0) && !is_in_scope(history, evidence)
         } else {
-            has_other_owner(history.last(), &own_names, hub)
+            has_other_owner(history.last(), &configured_names, hub)
         };
         let is_of_other_run = || other_runs.contains(&ObjectKey::of(history.last()));
-        created.contains(&key(history)) || (is_of_other && !is_of_other_run())
+        run_profiles.contains(&key(history)) || (is_of_other && !is_of_other_run())
     });
     by_name(histories, &BTreeMap::new())
 }
 
 /// The namespaces and names that only profiles of other managers had.
-pub(crate) fn names_of_others<'e>(hub: &Hub<'e>) -> BTreeSet<(&'e str, &'e str)> {
+pub(crate) fn names_of_other_managers<'e>(hub: &Hub<'e>) -> BTreeSet<(&'e str, &'e str)> {
     let mut histories: HashMap<(&str, &str), usize> = HashMap::default();
     for history in &hub.evidence.profiles {
         *histories.entry(key(history)).or_default() += 1;
     }
-    let mut others = profiles_of_others(hub);
-    others.retain(|object| histories.get(&object.name()) == Some(&object.histories.len()));
-    others.iter().map(JudgedObject::name).collect()
+    let mut objects = profiles_of_other_managers(hub);
+    objects.retain(|object| histories.get(&object.name()) == Some(&object.histories.len()));
+    objects.iter().map(JudgedObject::name).collect()
 }
 
 fn created_by_run(evidence: &Evidence) -> BTreeSet<(&str, &str)> {
     let steps = evidence.driver_steps();
-    let created = steps.filter(|step| step.action == DriverAction::PutForeignProfile);
-    let profiles = created.filter_map(|step| step.profile.as_ref());
+    let creations = steps.filter(|step| step.action == DriverAction::PutForeignProfile);
+    let profiles = creations.filter_map(|step| step.profile.as_ref());
     let names = profiles.map(|profile| (&*profile.namespace, &*profile.name));
     names.collect()
 }
 
 /// The manager names that configured field managers of the implementation set.
-fn own_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
-    let configured = &hub.claim().cluster_manager;
-    if configured.field_managers.is_empty() {
+fn configured_manager_names<'e>(hub: &Hub<'e>) -> BTreeSet<&'e str> {
+    let identity = &hub.claim().cluster_manager;
+    if identity.field_managers.is_empty() {
         return BTreeSet::new();
     }
-    let is_own = |name: &&str| configured.has_field_manager(name);
+    let is_configured = |name: &&str| identity.has_field_manager(name);
     let profiles = hub.evidence.profiles.iter().map(|history| history.last());
-    let own = profiles.filter(|profile| owners(*profile, MANAGER).iter().any(is_own));
-    own.map(ClusterProfile::manager).collect()
+    let profiles = profiles.filter(|profile| owners(*profile, MANAGER).iter().any(is_configured));
+    profiles.map(ClusterProfile::manager).collect()
 }
 
 /// Whether a profile has the name of another manager, and another client set it.
-fn has_other_owner(profile: &ClusterProfile, own_names: &BTreeSet<&str>, hub: &Hub) -> bool {
-    if own_names.is_empty() || own_names.contains(profile.manager()) {
+fn has_other_owner(profile: &ClusterProfile, configured_names: &BTreeSet<&str>, hub: &Hub) -> bool {
+    if configured_names.is_empty() || configured_names.contains(profile.manager()) {
         return false;
     }
     let authors = hub.profile_authors();

@@ -39,16 +39,16 @@ pub(crate) use driver_steps::{
 };
 pub(crate) use group::{DECISION_GRACE, DecisionKey, decision, group, slice_group};
 pub(crate) use hub::{Hub, WholeHub};
-pub(crate) use judged::{Creator, Judged, JudgedObject, creators, names_of_others, object_named};
+pub(crate) use judged::{Creator, Judged, JudgedObject, creators, names_of_other_managers, object_named};
 pub(crate) use member::{Sample, member};
 pub(crate) use placement_step::{PlacementStep, SliceState};
 pub(crate) use profile_step::Step;
 pub(crate) use reference::{Reference, reference};
 pub(crate) use state::{
-    Seen, same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice,
-    same_writers, slice, state, state_seen,
+    ArrivalTime, same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice,
+    same_writers, slice, state, timed_state,
 };
-pub(crate) use writes::{Authored, BUDGET, Count, Write, Writes, writes};
+pub(crate) use writes::{BUDGET, Count, Write, Writes, WritesByAuthor, writes};
 pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
 
 pub(crate) use crate::time::CLOCKS_APART;

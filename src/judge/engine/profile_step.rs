@@ -237,7 +237,7 @@ impl<'e> Step<'_, 'e> {
     /// authors.
     fn names_if_blamed(&self, place: usize, field: &str) -> Result<BTreeSet<&'e str>, Reason> {
         match author_of_moment(self.hub, &self.timeline, place, field, &|_| true) {
-            Some(by) if by.is_of_others() => Err(BY_OTHERS.into()),
+            Some(by) if by.is_other_client() => Err(BY_OTHERS.into()),
             Some(Attribution {
                 author: Author::Unknown(reason),
                 ..

@@ -6,7 +6,7 @@
 use evidence::api::ClusterDecision;
 
 use super::{
-    author::{author_of_moment, not_begun_by_others},
+    author::{author_of_moment, not_begun_by_other_clients},
     decisions::{DecisionSlices, NamedProfiles, NamingEntry, ProfileName, naming_entries},
     prelude::*,
     same_slice,
@@ -136,11 +136,11 @@ struct JudgedDecision<'r, 'e> {
     hub: &'r Hub<'e>,
     profiles: &'r NamedProfiles<'e>,
     decision: &'r DecisionSlices<'e>,
-    violations: BTreeMap<SameFinding<'e>, Vec<ReferenceViolation<'e>>>,
+    violations: BTreeMap<FindingKey<'e>, Vec<ReferenceViolation<'e>>>,
 }
 
 /// Slice, message, and whether it is a warning: violations that have these in common are one finding.
-type SameFinding<'e> = (&'e str, String, bool);
+type FindingKey<'e> = (&'e str, String, bool);
 
 struct ReferenceViolation<'e> {
     entry: NamingEntry<'e>,
@@ -164,14 +164,14 @@ impl<'e> JudgedDecision<'_, 'e> {
         if !suspicious.is_empty() {
             let timeline = Timeline::of_group(self.hub.evidence, &self.decision.histories, same_slice);
             for (name, entries) in self.decision.entries_of(&timeline, &suspicious) {
-                let entries = self.not_begun_by_others(name, &timeline, entries);
+                let entries = self.not_begun_by_other_clients(name, &timeline, entries);
                 applies |= self.judge_name(name, &timeline, &entries, findings);
             }
         }
         if applies {
             let histories = self.decision.histories.iter();
-            let naming = histories.filter(|history| self.decision.names_any(history));
-            findings.examined += naming.count();
+            let histories = histories.filter(|history| self.decision.names_any(history));
+            findings.examined += histories.count();
         }
     }
 
@@ -192,7 +192,7 @@ impl<'e> JudgedDecision<'_, 'e> {
     }
 
     /// The entry that names a profile in each moment, without those that another client is known to have begun.
-    fn not_begun_by_others(
+    fn not_begun_by_other_clients(
         &self,
         name: ProfileName<'e>,
         timeline: &Timeline<'e, PlacementDecision>,
@@ -201,13 +201,13 @@ impl<'e> JudgedDecision<'_, 'e> {
         let names_profile = |version: &Version<PlacementDecision>| {
             naming_entries(&version.object).any(|entry| entry.name == name)
         };
-        let began_with_others = |place: usize| {
+        let began_with_other_client = |place: usize| {
             let author = author_of_moment(self.hub, timeline, place, "decisions", &names_profile);
-            author.is_some_and(|author| author.is_of_others())
+            author.is_some_and(|author| author.is_other_client())
         };
-        let is_named = |place: usize| entries[place].is_some();
-        let are_counted = not_begun_by_others(entries.len(), is_named, began_with_others);
-        let entries = entries.into_iter().zip(are_counted);
+        let has_entry = |place: usize| entries[place].is_some();
+        let counts = not_begun_by_other_clients(entries.len(), has_entry, began_with_other_client);
+        let entries = entries.into_iter().zip(counts);
         entries.map(|(entry, counts)| entry.filter(|_| counts)).collect()
     }
 
@@ -224,10 +224,10 @@ impl<'e> JudgedDecision<'_, 'e> {
         };
         let grace = self.rule.grace;
         let references = timeline.intervals(|place| entries[place].is_some());
-        let unknown = self.profiles.why_unknown(name);
-        if let Some(unknown) = unknown.filter(|_| self.profiles.histories(name).is_empty()) {
+        let reason = self.profiles.why_unknown(name);
+        if let Some(reason) = reason.filter(|_| self.profiles.histories(name).is_empty()) {
             if references.longer_than(grace) != Certainty::No {
-                add_unknown(name, last.slice, unknown, findings);
+                add_unknown(name, last.slice, reason, findings);
             }
             return false;
         }
@@ -248,16 +248,16 @@ impl<'e> JudgedDecision<'_, 'e> {
             let wrong = self.profiles.intervals(&profiles, is_wrong);
             let wrong = wrong.and(&unexcused.during(&Set::of([*span])));
             applies |= !wrong.seen().is_empty();
-            match (wrong.longer_than(grace), unknown) {
+            match (wrong.longer_than(grace), reason) {
                 (Certainty::No, _) => {}
-                (_, Some(unknown)) => add_unknown(name, last.slice, unknown, findings),
+                (_, Some(reason)) => add_unknown(name, last.slice, reason, findings),
                 (Certainty::Yes, None) => {
                     let is_sure = !self.decision.has_unknown_publisher(self.hub, last.slice);
                     let finding = finding.clone().advisory_unless(is_sure);
                     let stretches = wrong.stretches(grace);
                     let longest = stretches.into_iter().max_by_key(|stretch| stretch.total);
-                    let last_seen = wrong.seen().last();
-                    let is_last = |stretch: &Stretch| last_seen.is_some_and(|span| span.1 <= stretch.until);
+                    let last_span = wrong.seen().last();
+                    let is_last = |stretch: &Stretch| last_span.is_some_and(|span| span.1 <= stretch.until);
                     let is_open = wrong.is_open() && longest.as_ref().is_some_and(is_last);
                     let ending = if is_open { timeline.end_in_words() } else { "" };
                     self.add(*last, finding, longest, ending);
@@ -279,9 +279,9 @@ impl<'e> JudgedDecision<'_, 'e> {
             let mut answers = Vec::new();
             for entry in naming_entries(slice).filter(|entry| !self.profiles.is_of_run(entry.name)) {
                 let profile = self.profiles.current(entry.name);
-                let unknown = self.profiles.why_unknown(entry.name);
-                match unknown.filter(|_| profile.is_none()) {
-                    Some(unknown) => add_unknown(entry.name, slice, unknown, findings),
+                let reason = self.profiles.why_unknown(entry.name);
+                match reason.filter(|_| profile.is_none()) {
+                    Some(reason) => add_unknown(entry.name, slice, reason, findings),
                     None => answers.push((entry, self.rule.answer(entry.name, profile, profile.is_some()))),
                 }
             }
@@ -332,7 +332,7 @@ impl<'e> JudgedDecision<'_, 'e> {
     /// Reports one finding for each slice and message.
     fn report(self, findings: &mut Findings) {
         for violations in self.violations.into_values() {
-            findings.report(together(violations, self.rule.grace));
+            findings.report(merge(violations, self.rule.grace));
         }
     }
 }
@@ -351,22 +351,22 @@ fn add_unknown(
 }
 
 /// How many references a finding lists.
-const LISTED: usize = 5;
+const MOST_REFERENCES: usize = 5;
 
 /// One finding for violations with one message.
-fn together(mut violations: Vec<ReferenceViolation>, grace: Micros) -> Finding {
+fn merge(mut violations: Vec<ReferenceViolation>, grace: Micros) -> Finding {
     violations.sort_by_key(|violation| violation.entry.index);
     let texts = violations
         .iter()
         .map(|violation| violation.finding.observed.clone());
-    let mut observed = first_of(texts, LISTED);
+    let mut observed = first_of(texts, MOST_REFERENCES);
     let length = |violation: &&ReferenceViolation| violation.longest.map(|stretch| stretch.total);
     let bound = if violations.len() > 1 { "up to " } else { "" };
     if let Some(violation) = violations.iter().max_by_key(length)
         && let Some(longest) = violation.longest
     {
-        let lasted = describe(&[longest], bound, grace, violation.ending);
-        observed.push_str(&format!("; {lasted}"));
+        let duration = describe(&[longest], bound, grace, violation.ending);
+        observed.push_str(&format!("; {duration}"));
     }
     let ReferenceViolation { entry, finding, .. } = violations.swap_remove(0);
     let path = format!("decisions[{}].clusterProfileRef", entry.index);

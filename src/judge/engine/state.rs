@@ -14,7 +14,7 @@ use jiff::Timestamp;
 
 use super::{
     Answer, Evaluate, EvaluateObjects, Hub, Judged,
-    judged::{JudgedObject, profiles_of_others},
+    judged::{JudgedObject, profiles_of_other_managers},
     violation::Violations,
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(crate) struct State<T> {
     /// Whether a violation counts that another client's change began.
     is_anyone: bool,
     /// The objects of other implementations, if they are judged instead.
-    others: Option<ObjectsOnHub<T>>,
+    other_objects: Option<ObjectsOnHub<T>>,
 }
 
 /// Some objects on a hub.
@@ -50,10 +50,10 @@ pub(crate) fn state(check: fn(&ClusterProfile, &Hub) -> Answer) -> State<Cluster
 }
 
 /// A rule on each version of a profile whose function compares times with the time of arrival. A dump has none.
-pub(crate) fn state_seen(check: fn(&ClusterProfile, Seen, &Hub) -> Answer) -> State<ClusterProfile> {
+pub(crate) fn timed_state(check: fn(&ClusterProfile, ArrivalTime, &Hub) -> Answer) -> State<ClusterProfile> {
     State::of(GRACE, move |version, hub| {
-        let seen = version.at.map(|arrival| Seen::at(hub.evidence, arrival));
-        seen.map_or(Answer::NotApplicable, |seen| check(&version.object, seen, hub))
+        let time = version.at.map(|arrival| ArrivalTime::at(hub.evidence, arrival));
+        time.map_or(Answer::NotApplicable, |time| check(&version.object, time, hub))
     })
 }
 
@@ -63,8 +63,8 @@ pub(crate) fn slice(check: fn(&PlacementDecision, &Hub) -> Answer) -> State<Plac
 }
 
 impl State<ClusterProfile> {
-    pub(crate) fn of_others(mut self) -> Self {
-        self.others = Some(profiles_of_others);
+    pub(crate) fn of_other_managers(mut self) -> Self {
+        self.other_objects = Some(profiles_of_other_managers);
         self
     }
 }
@@ -77,7 +77,7 @@ impl<T> State<T> {
             same: |one, other| ptr::eq(one, other),
             is_filled_later: false,
             is_anyone: false,
-            others: None,
+            other_objects: None,
         }
     }
 
@@ -167,16 +167,16 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
             }
         }
         self.last = None;
-        let of_moment = |place| match timeline.version(place) {
+        let answer_at = |place| match timeline.version(place) {
             Some(version) => self.of(version),
             None => Rc::clone(&self.not_applicable),
         };
-        let of_moments: Vec<Rc<Answer>> = (0..timeline.moments().len()).map(of_moment).collect();
+        let answers: Vec<Rc<Answer>> = (0..timeline.moments().len()).map(answer_at).collect();
         let violations = Violations {
             hub,
             timeline: &timeline,
             histories: &object.histories,
-            answers: &of_moments,
+            answers: &answers,
             is_member: &|_| true,
             grace: state.grace,
             sure_after: 0,
@@ -225,18 +225,18 @@ impl<T: Judged> State<T> {
 
 impl<T: Judged> Evaluate for State<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        match self.others {
-            Some(others) => self.judge(hub, &others(hub), findings),
+        match self.other_objects {
+            Some(objects) => self.judge(hub, &objects(hub), findings),
             None => self.judge(hub, T::judged(hub), findings),
         }
     }
 
     fn on_objects(&self) -> Option<&dyn EvaluateObjects> {
-        self.others.is_none().then_some(self)
+        self.other_objects.is_none().then_some(self)
     }
 
     fn judges_published_objects(&self) -> bool {
-        self.others.is_none()
+        self.other_objects.is_none()
     }
 }
 
@@ -252,7 +252,7 @@ impl<T: Judged> EvaluateObjects for State<T> {
 
 /// When a version of an object arrived.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ArrivalTime {
     /// The hub's time; the runner's if the hub's clock is unknown.
     pub(crate) hub_time: Micros,
     pub(crate) is_clock_known: bool,
@@ -260,7 +260,7 @@ pub(crate) struct Seen {
     latest: Micros,
 }
 
-impl Seen {
+impl ArrivalTime {
     pub(super) fn at(evidence: &Evidence, arrival: Timestamp) -> Self {
         let (arrival, skew) = (arrival.as_microsecond(), known_skew(evidence));
         let hub_time = arrival.saturating_add(skew.unwrap_or_default());
@@ -345,11 +345,11 @@ pub(super) fn is_settled<'e, T: Tracked>(
     objects: impl Iterator<Item = &'e T>,
     grace: Micros,
 ) -> bool {
-    let Some(read) = read_at(evidence) else {
+    let Some(read_time) = read_at(evidence) else {
         return true;
     };
     let newest = objects.filter_map(newest_timestamp).max();
-    newest.is_none_or(|newest| read.saturating_sub(newest) >= grace)
+    newest.is_none_or(|newest| read_time.saturating_sub(newest) >= grace)
 }
 
 /// When the objects were read, by the hub's clock, at the latest.
@@ -362,8 +362,8 @@ fn read_at(evidence: &Evidence) -> Option<Micros> {
 
 /// The newest timestamp that the hub wrote into an object's metadata.
 pub(crate) fn newest_timestamp<T: Tracked>(object: &T) -> Option<Micros> {
-    let created = object.metadata().creation_timestamp.as_deref();
-    let times = [new_stamp(None, object), created].into_iter().flatten();
+    let creation = object.metadata().creation_timestamp.as_deref();
+    let times = [new_stamp(None, object), creation].into_iter().flatten();
     let newest = times.filter_map(parse_time).max();
     newest.map(|time| time.as_microsecond())
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::{
-    author::{author_of_moment, not_begun_by_others},
+    author::{author_of_moment, not_begun_by_other_clients},
     prelude::*,
 };
 use crate::{
@@ -36,28 +36,28 @@ impl<T: Judged> Violations<'_, '_, T> {
     pub(super) fn judge(&self, findings: &mut Findings) {
         // What surely began after the window does not count.
         let answers = &self.answers[..self.timeline.count_begun()];
-        let all = answers.iter().flat_map(|answer| answer.findings());
-        let identities: BTreeSet<&str> = all.map(Finding::identity).collect();
+        let all_findings = answers.iter().flat_map(|answer| answer.findings());
+        let identities: BTreeSet<&str> = all_findings.map(Finding::identity).collect();
         for identity in identities {
             self.judge_violation(identity, findings);
         }
-        let reasons: BTreeSet<&Reason> = answers.iter().filter_map(|answer| unknown(answer)).collect();
+        let reasons: BTreeSet<&Reason> = answers.iter().filter_map(|answer| why_unknown(answer)).collect();
         for reason in reasons {
-            let holds = |place: usize| unknown(&self.answers[place]) == Some(reason);
+            let holds = |place: usize| why_unknown(&self.answers[place]) == Some(reason);
             let intervals = self.timeline.intervals(holds);
-            if self.lasted(&intervals) != Certainty::No {
+            if self.lasts(&intervals) != Certainty::No {
                 findings.cannot_tell(reason.clone());
             }
         }
     }
 
     fn judge_violation(&self, identity: &str, findings: &mut Findings) {
-        let counts = self.counted(identity);
+        let counts = self.counting_moments(identity);
         let is_broken =
             |place: usize| counts[place] && self.at(place, identity).any(|finding| !finding.advisory);
         let is_wrong = |place: usize| counts[place] && self.at(place, identity).next().is_some();
         let violations = self.intervals(identity, is_broken);
-        match self.lasted(&violations) {
+        match self.lasts(&violations) {
             Certainty::Yes => {
                 let is_sure = self.sure_after == 0
                     || violations.longer_than(self.sure_after) == Certainty::Yes
@@ -74,7 +74,7 @@ impl<T: Judged> Violations<'_, '_, T> {
             Certainty::No => {}
         }
         let wrong = self.intervals(identity, is_wrong);
-        match self.lasted(&wrong) {
+        match self.lasts(&wrong) {
             Certainty::Yes => self.report(identity, &wrong, &is_wrong, true, findings),
             Certainty::Unknown(_) | Certainty::No => self.note_short(identity, &wrong, findings),
         }
@@ -84,7 +84,7 @@ impl<T: Judged> Violations<'_, '_, T> {
     /// of a field leaves no timestamp.
     fn intervals(&self, identity: &str, holds: impl Fn(usize) -> bool) -> Intervals {
         let intervals = self.timeline.intervals(holds);
-        let first = self.first_seen();
+        let first = self.first_observation();
         let mut findings = self.at(first, identity);
         let is_absent = findings.any(|finding| finding.observed.starts_with(ABSENT));
         if is_absent && self.timeline.is_watched() {
@@ -105,7 +105,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         places.all(|place| holds(place) || !moments[place].is_observed() || !has_length(place))
     }
 
-    fn lasted(&self, intervals: &Intervals) -> Certainty {
+    fn lasts(&self, intervals: &Intervals) -> Certainty {
         match self.grace {
             0 if !intervals.seen().is_empty() => Certainty::Yes,
             0 => Certainty::No,
@@ -114,19 +114,19 @@ impl<T: Judged> Violations<'_, '_, T> {
     }
 
     /// The moments with a violation that counts: no other client is known to have begun it.
-    fn counted(&self, identity: &str) -> Vec<bool> {
+    fn counting_moments(&self, identity: &str) -> Vec<bool> {
         let path = |place: usize| self.at(place, identity).next().map(|finding| &*finding.path);
-        not_begun_by_others(
+        not_begun_by_other_clients(
             self.answers.len(),
             |place| path(place).is_some(),
-            |place| !self.is_anyone && path(place).is_some_and(|path| self.began_with_others(place, path)),
+            |place| !self.is_anyone && path(place).is_some_and(|path| self.has_other_author(place, path)),
         )
     }
 
     /// Whether the run or another client is known to have begun the violation of a field at a moment.
-    fn began_with_others(&self, place: usize, path: &str) -> bool {
+    fn has_other_author(&self, place: usize, path: &str) -> bool {
         let attribution = author_of_moment(self.hub, self.timeline, place, path, self.is_member);
-        attribution.is_some_and(|attribution| attribution.is_of_others())
+        attribution.is_some_and(|attribution| attribution.is_other_client())
     }
 
     fn at(&self, place: usize, identity: &str) -> impl Iterator<Item = &Finding> {
@@ -178,12 +178,12 @@ impl<T: Judged> Violations<'_, '_, T> {
     /// From when until when a violation lasted, in words; none if it was there all the time, or is judged by one version.
     fn span(&self, first: usize, last: usize, stretches: &[Stretch]) -> Option<String> {
         let moments = self.timeline.moments();
-        let is_all_along = first == self.first_seen() && last + 1 == moments.len();
+        let is_all_along = first == self.first_observation() && last + 1 == moments.len();
         if stretches.is_empty() || self.grace == 0 || !self.timeline.is_watched() || is_all_along {
             return None;
         }
-        let is_begin_seen = first > 0 && moments[first - 1].is_observed();
-        let bound = if is_begin_seen { "" } else { "at least " };
+        let is_begin_observed = first > 0 && moments[first - 1].is_observed();
+        let bound = if is_begin_observed { "" } else { "at least " };
         let is_terminating = |version: &&Version<T>| version.object.is_terminating();
         let next = (last + 1 < moments.len()).then(|| self.timeline.objects(last + 1));
         let ending = match next {
@@ -197,7 +197,7 @@ impl<T: Judged> Violations<'_, '_, T> {
         Some(describe(stretches, bound, self.grace, ending))
     }
 
-    fn first_seen(&self) -> usize {
+    fn first_observation(&self) -> usize {
         let moments = self.timeline.moments();
         moments.iter().position(Moment::is_observed).unwrap_or_default()
     }
@@ -219,12 +219,12 @@ impl<T: Judged> Violations<'_, '_, T> {
 
     /// Asks the run to watch on for all objects that exist, since a change of any one may end the violation.
     fn wait(&self, findings: &mut Findings) {
-        let existing = self.histories.iter().filter_map(|history| history.current());
-        existing.for_each(|object| object.wait_for(findings));
+        let objects = self.histories.iter().filter_map(|history| history.current());
+        objects.for_each(|object| object.wait_for(findings));
     }
 }
 
-fn unknown(answer: &Answer) -> Option<&Reason> {
+fn why_unknown(answer: &Answer) -> Option<&Reason> {
     match answer {
         Answer::Unknown(reason) => Some(reason),
         _ => None,

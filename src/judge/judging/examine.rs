@@ -38,7 +38,7 @@ pub(super) fn examine<'e>(rules: &[&Rule], hub: &Arc<WholeHub<'e>>, claim: &'e C
         let findings = findings_of_team(&team).into_iter();
         let examined = findings.zip(&hubs).map(|(findings, hub)| Examined {
             findings,
-            is_of_any_edition: !hub.asked_for_edition(),
+            is_of_any_edition: !hub.reads_edition(),
         });
         places.iter().copied().zip(examined).collect::<Vec<_>>()
     });

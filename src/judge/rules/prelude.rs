@@ -7,7 +7,7 @@ use evidence::{
 };
 
 pub(crate) use crate::{
-    engine::{Change, Sample, Seen, Step, Value, Write, Writes, describe, prelude::*},
+    engine::{ArrivalTime, Change, Sample, Step, Value, Write, Writes, describe, prelude::*},
     text::{ABSENT, redacted_or_absent},
 };
 

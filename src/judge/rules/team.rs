@@ -72,7 +72,7 @@ impl Rule {
         }
         // That suite is about all clients that write slices.
         let is_on_writers = self.suite() == "placement-ownership";
-        if self.role() == Role::Scheduler && !is_on_writers && hub.has_only_slices_of_others() {
+        if self.role() == Role::Scheduler && !is_on_writers && hub.has_only_slices_of_other_clients() {
             let reason = "no slice is by the configured scheduler";
             findings.cannot_tell_unless_examined(reason);
         }

@@ -93,7 +93,7 @@ impl<'e> Attribution<'e> {
     }
 
     /// Whether the run or another client is known to be the author.
-    pub(super) fn is_of_others(&self) -> bool {
+    pub(super) fn is_other_client(&self) -> bool {
         matches!(self.author, Author::Run | Author::Other)
     }
 
@@ -151,7 +151,7 @@ impl<'e> Authors<'e> {
             (None, _) => return self.of_creation(change.history),
             (_, None) => return self.of_deletion(change.history, change.at),
         };
-        if self.is_nothing_recorded(after) {
+        if self.has_no_records(after) {
             return Attribution::unknown(NOTHING_RECORDED);
         }
         let is_removed = is_partly_removed(before, after, field);
@@ -160,31 +160,31 @@ impl<'e> Authors<'e> {
         if change.is_over_gap {
             return by_owner.unwrap_or_else(|| Attribution::unknown(GAP));
         }
-        let (was, is) = (before.metadata(), after.metadata());
-        if is.deletion_timestamp.is_some() && was.deletion_timestamp.is_none() {
+        let (old, new) = (before.metadata(), after.metadata());
+        if new.deletion_timestamp.is_some() && old.deletion_timestamp.is_none() {
             return self.of_deletion(change.history, change.at);
         }
         self.first_known([
-            self.of_version(is),
+            self.of_version(new),
             self.of_field_managers(moved_entries(before, after)),
-            self.written_during(is, change.at),
+            self.sender_during(new, change.at),
             by_owner,
         ])
     }
 
     /// The only owner of a field in a first list or a dump.
     pub(crate) fn of_listed<T: Tracked>(&self, object: &'e T, field: &str) -> Attribution<'e> {
-        let is_recorded = !self.is_nothing_recorded(object);
-        let unknown = if is_recorded { NO_OWNER } else { NOTHING_RECORDED };
+        let is_recorded = !self.has_no_records(object);
+        let reason = if is_recorded { NO_OWNER } else { NOTHING_RECORDED };
         let owner = self.of_field_managers(owners(object, field));
-        owner.unwrap_or_else(|| Attribution::unknown(unknown))
+        owner.unwrap_or_else(|| Attribution::unknown(reason))
     }
 
     /// The author of an object's creation.
     pub(crate) fn of_creation<T: Tracked>(&self, history: &'e History<T>) -> Attribution<'e> {
         let object = history.first().metadata();
-        let created = time_of(object.creation_timestamp.as_deref());
-        let requests = created.map(|at| self.logged(object, second_of(at, LOG_TOLERANCE), creates));
+        let creation = time_of(object.creation_timestamp.as_deref());
+        let requests = creation.map(|at| self.requests(object, second_of(at, LOG_TOLERANCE), creates));
         let by_time = requests.and_then(|requests| self.of_requests(requests));
         if history.origin != Origin::Created {
             return self.first_known([by_time]);
@@ -201,7 +201,7 @@ impl<'e> Authors<'e> {
         }
     }
 
-    /// The author of an object's deletion, which only an audit log shows. `gone` is when the watch reported it.
+    /// The author of an object's deletion, which only an audit log shows. `deletion` is when the watch reported it.
     pub(crate) fn of_deletion<T: Tracked>(&self, history: &'e History<T>, deletion: Edge) -> Attribution<'e> {
         let mut objects = history.versions.iter().map(|version| version.object.metadata());
         let terminating = objects.find(|object| object.deletion_timestamp.is_some());
@@ -210,10 +210,10 @@ impl<'e> Authors<'e> {
             Some(at) => second_of(at, LOG_TOLERANCE),
             None => self.hub_span(deletion, LOG_TOLERANCE),
         };
-        let mut requests = self.logged(object, span, deletes);
+        let mut requests = self.requests(object, span, deletes);
         // The name may have been deleted and created again just before.
-        let created = self.created_at(history).unwrap_or(Micros::MIN);
-        requests.retain(|request| created <= request.at.as_microsecond());
+        let creation = self.created_at(history).unwrap_or(Micros::MIN);
+        requests.retain(|request| creation <= request.at.as_microsecond());
         // A collection may have a selector, unless its namespace is deleted.
         let is_certain = |request: &Request| &*request.verb == "delete" || WriterName::of(request).is_hub();
         let is_certain = requests.iter().any(|request| is_certain(request));
@@ -226,7 +226,7 @@ impl<'e> Authors<'e> {
     pub(crate) fn deleted_at<T: Tracked>(&self, history: &'e History<T>, deletion: Edge) -> Option<Edge> {
         let skew = known_skew(self.evidence)?;
         let span = self.hub_span(deletion, LOG_TOLERANCE);
-        let requests = self.logged(history.last().metadata(), span, deletes);
+        let requests = self.requests(history.last().metadata(), span, deletes);
         let times = requests.iter().map(|request| request.at.as_microsecond() - skew);
         let (first, last) = (times.clone().min()?, times.max()?);
         Some(Edge::between(first - SECOND, last + SECOND))
@@ -247,7 +247,7 @@ impl<'e> Authors<'e> {
     }
 
     /// The common sender of all requests that may have made a version.
-    fn written_during(&self, object: &'e Metadata, at: Edge) -> Option<Attribution<'e>> {
+    fn sender_during(&self, object: &'e Metadata, at: Edge) -> Option<Attribution<'e>> {
         let log = self.log.as_ref()?;
         let is_complete = log.covers(self.hub_span(at, 0))
             && !is_log_broken(self.evidence, at.earliest, at.latest)
@@ -256,7 +256,7 @@ impl<'e> Authors<'e> {
         if !is_complete {
             return Some(Attribution::unknown(NOT_IN_LOG));
         }
-        let mut requests = self.logged(object, self.hub_span(at, LOG_TOLERANCE), updates);
+        let mut requests = self.requests(object, self.hub_span(at, LOG_TOLERANCE), updates);
         requests.retain(|request| {
             let version = request.resource_version.as_deref();
             version.is_none_or(|version| version == object.resource_version)
@@ -268,7 +268,7 @@ impl<'e> Authors<'e> {
     fn created_at<T: Tracked>(&self, history: &'e History<T>) -> Option<Micros> {
         let object = history.first().metadata();
         let second = time_of(object.creation_timestamp.as_deref())?;
-        Some(match self.logged(object, second_of(second, 0), creates)[..] {
+        Some(match self.requests(object, second_of(second, 0), creates)[..] {
             // A deletion at the same time made room for it.
             [creation] => creation.at.as_microsecond() + 1,
             _ => second,
@@ -276,7 +276,7 @@ impl<'e> Authors<'e> {
     }
 
     /// The requests of one sort on an object in a span by the hub's clock; none without a log.
-    fn logged(&self, object: &Metadata, span: Edge, is_of_sort: fn(&Request) -> bool) -> Vec<&'e Request> {
+    fn requests(&self, object: &Metadata, span: Edge, is_of_sort: fn(&Request) -> bool) -> Vec<&'e Request> {
         let log = self.log.as_ref();
         log.map_or_else(Vec::new, |log| log.during(object, span, is_of_sort))
     }
@@ -290,7 +290,7 @@ impl<'e> Authors<'e> {
         answers.next().unwrap_or_else(|| Attribution::unknown(reason))
     }
 
-    fn is_nothing_recorded<T: Tracked>(&self, object: &T) -> bool {
+    fn has_no_records<T: Tracked>(&self, object: &T) -> bool {
         object.metadata().writers.is_none() && self.log.is_none()
     }
 
@@ -319,9 +319,9 @@ pub(in crate::engine) fn author_of_moment<'e, T: Judged>(
     let Some(earlier) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
         return author_of_listed(authors, &now, field);
     };
-    let is_known = |version: &Version<T>| earlier.iter().any(|old| ptr::eq(*old, version));
-    let changed = now.into_iter().find(|version| !is_known(version))?;
-    Some(authors.of_change(&timeline.change_to(place, changed)?, field))
+    let is_old = |version: &Version<T>| earlier.iter().any(|old| ptr::eq(*old, version));
+    let version = now.into_iter().find(|version| !is_old(version))?;
+    Some(authors.of_change(&timeline.change_to(place, version)?, field))
 }
 
 /// Who gave the objects of a list a field: the owner in the newest object, if the owners in all others wrote before it was
@@ -331,11 +331,11 @@ fn author_of_listed<'e, T: Judged>(
     objects: &[&'e Version<T>],
     field: &str,
 ) -> Option<Attribution<'e>> {
-    let newest = objects.iter().max_by_key(|version| created(&version.object))?;
+    let newest = objects.iter().max_by_key(|version| created_at(&version.object))?;
     let is_older = |version: &&'e Version<T>| {
         let entries = owning_entries(&version.object, field);
         let stamp = entries.filter_map(|entry| time_of(entry.time.as_deref())).max();
-        ptr::eq(*version, *newest) || stamp.is_some_and(|at| Some(at) < created(&newest.object))
+        ptr::eq(*version, *newest) || stamp.is_some_and(|at| Some(at) < created_at(&newest.object))
     };
     if objects.iter().all(is_older) {
         return Some(authors.of_listed(&newest.object, field));
@@ -344,25 +344,25 @@ fn author_of_listed<'e, T: Judged>(
     Attribution::common(owners.map(|version| authors.of_listed(&version.object, field)))
 }
 
-fn created<T: Tracked>(object: &T) -> Option<Micros> {
+fn created_at<T: Tracked>(object: &T) -> Option<Micros> {
     time_of(object.metadata().creation_timestamp.as_deref())
 }
 
 /// The moments in which something holds that no other client began. Its first author counts for as long as it holds.
-pub(in crate::engine) fn not_begun_by_others(
+pub(in crate::engine) fn not_begun_by_other_clients(
     moments: usize,
     holds: impl Fn(usize) -> bool,
-    began_with_others: impl Fn(usize) -> bool,
+    began_with_other_client: impl Fn(usize) -> bool,
 ) -> Vec<bool> {
-    let mut is_of_others = None;
-    let is_counted = |place: usize| {
+    let mut is_by_other_client = None;
+    let counts = |place: usize| {
         if !holds(place) {
-            is_of_others = None;
+            is_by_other_client = None;
             return false;
         }
-        !*is_of_others.get_or_insert_with(|| began_with_others(place))
+        !*is_by_other_client.get_or_insert_with(|| began_with_other_client(place))
     };
-    (0..moments).map(is_counted).collect()
+    (0..moments).map(counts).collect()
 }
 
 fn time_of(timestamp: Option<&str>) -> Option<Micros> {

@@ -30,8 +30,8 @@ impl<'e> RequestIndex<'e> {
     pub(super) fn of(evidence: &'e Evidence, kind: ObjectKind) -> Option<Self> {
         let (log, own_requests) = requests(evidence, kind);
         let log = log?;
-        let all = log.events.iter().chain(own_requests);
-        let mut writes: Vec<&Request> = all.filter(|request| request.is_write()).collect();
+        let requests = log.events.iter().chain(own_requests);
+        let mut writes: Vec<&Request> = requests.filter(|request| request.is_write()).collect();
         writes.retain(|request| request.changed != Some(false));
         writes.sort_by_key(|request| request.at);
         let mut index = Self {
@@ -79,11 +79,11 @@ impl<'e> RequestIndex<'e> {
         is_of_sort: fn(&Request) -> bool,
     ) -> Vec<&'e Request> {
         let of_name = |name| {
-            let all = self.by_name.get(&(&*object.namespace, name));
-            let all = all.map_or(&[][..], Vec::as_slice);
-            let first = all.partition_point(|request| request.at.as_microsecond() < span.earliest);
-            let last = all.partition_point(|request| request.at.as_microsecond() <= span.latest);
-            &all[first..last.max(first)]
+            let requests = self.by_name.get(&(&*object.namespace, name));
+            let requests = requests.map_or(&[][..], Vec::as_slice);
+            let first = requests.partition_point(|request| request.at.as_microsecond() < span.earliest);
+            let last = requests.partition_point(|request| request.at.as_microsecond() <= span.latest);
+            &requests[first..last.max(first)]
         };
         let may_be_unnamed = object.generate_name.is_some();
         let mut requests: Vec<&Request> = logged_names(object).flat_map(of_name).copied().collect();
@@ -158,8 +158,8 @@ impl<'e> Authors<'e> {
     /// The fields of an object by the programs that own them; none without managedFields.
     pub(crate) fn owned_fields<'o>(&'o self, object: &'o Metadata) -> Option<Vec<ProgramFields<'o>>> {
         let entries = object.writers.as_deref()?.iter();
-        let recorded = entries.filter(|entry| is_recorded_manager(&entry.manager));
-        let fields = recorded.map(|entry| ProgramFields {
+        let entries = entries.filter(|entry| is_recorded_manager(&entry.manager));
+        let fields = entries.map(|entry| ProgramFields {
             attribution: self.of_field_manager(&entry.manager),
             entry,
         });
@@ -169,15 +169,15 @@ impl<'e> Authors<'e> {
     /// Why no field manager is known to be the implementation's; none if one is.
     pub(crate) fn why_no_field_manager(&self) -> Option<Reason> {
         let field_managers = self.writers.keys().filter(|name| !name.is_client());
-        let mut unknown = None;
+        let mut last_reason = None;
         for name in field_managers {
             match self.names.of_writer(*name).author {
                 Author::Implementation => return None,
-                Author::Unknown(reason) => unknown = Some(reason),
+                Author::Unknown(reason) => last_reason = Some(reason),
                 Author::Run | Author::Other => {}
             }
         }
-        Some(unknown.unwrap_or_else(|| self.advice()))
+        Some(last_reason.unwrap_or_else(|| self.advice()))
     }
 }
 
@@ -247,14 +247,14 @@ fn is_recorded_manager(name: &str) -> bool {
 
 /// What a writer wrote of the role's objects.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Written<'e> {
+pub(super) struct WriteSummary<'e> {
     /// How many requests of each verb, or objects of each section.
     pub(super) counts: BTreeMap<&'e str, usize>,
     /// True for a field that only an implementation publishes.
     pub(super) publishes: bool,
 }
 
-pub(super) type Writers<'e> = BTreeMap<WriterName<'e>, Written<'e>>;
+pub(super) type Writers<'e> = BTreeMap<WriterName<'e>, WriteSummary<'e>>;
 
 pub(super) fn writers_of_role(evidence: &Evidence, role: Role) -> Writers<'_> {
     match role {
@@ -317,7 +317,7 @@ fn add_field_managers<'e, T: Tracked>(role: Role, history: &'e History<T>, write
         let mut rest = &entry.owns[..];
         while let Some(path) = rest.first() {
             sections.insert((name, section(path)));
-            rest = &rest[rest.partition_point(|other| section(other) == section(path))..];
+            rest = &rest[rest.partition_point(|next| section(next) == section(path))..];
         }
         let is_publisher = entry.owns.iter().any(|path| is_published(role, path));
         writers.entry(name).or_default().publishes |= is_publisher;
@@ -372,7 +372,7 @@ pub fn writers(evidence: &Evidence, role: Role) -> WriterList {
     list
 }
 
-fn line(writer: WriterName, author: &Author, writes: &Written) -> String {
+fn line(writer: WriterName, author: &Author, writes: &WriteSummary) -> String {
     let program = redacted(writer.program);
     let name = match (writer.user, writer.program) {
         (None, _) => format!("field manager {program}"),
@@ -380,7 +380,7 @@ fn line(writer: WriterName, author: &Author, writes: &Written) -> String {
         (Some(user), _) => format!("user {}, agent {program}", redacted(user)),
     };
     let counts = writes.counts.iter();
-    let counts = counts.map(|(what, count)| format!("{} {count}", redacted(what)));
+    let counts = counts.map(|(label, count)| format!("{} {count}", redacted(label)));
     let counts = Vec::from_iter(counts).join(", ");
     let author = match author {
         Author::Run => " (this suite)",
@@ -437,8 +437,8 @@ impl<'e, T: Tracked> HistoryWriters<'_, 'e, T> {
         self.find(|change| change.after.is_none())
     }
 
-    fn find(&self, is_wanted: impl Fn(&Change<'e, T>) -> bool) -> BTreeSet<&'e str> {
-        let change = self.changes.iter().find(|change| is_wanted(change));
+    fn find(&self, matches: impl Fn(&Change<'e, T>) -> bool) -> BTreeSet<&'e str> {
+        let change = self.changes.iter().find(|change| matches(change));
         change.map_or_else(BTreeSet::new, |change| self.authors.of_change(change, "").names)
     }
 }

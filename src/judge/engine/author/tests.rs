@@ -42,8 +42,8 @@ impl ExpectedAuthor {
         } else if let Some(number) = self.creation {
             authors.of_creation(&profiles[number])
         } else if let Some(number) = self.deletion {
-            let gone = profiles[number].deleted.expect("a deletion").as_microsecond();
-            authors.of_deletion(&profiles[number], Edge::between(gone - LATE, gone))
+            let deletion = profiles[number].deleted.expect("a deletion").as_microsecond();
+            authors.of_deletion(&profiles[number], Edge::between(deletion - LATE, deletion))
         } else if let Some(field) = &self.listed {
             authors.of_listed(first.expect("a profile").last(), field)
         } else {

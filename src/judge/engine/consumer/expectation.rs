@@ -102,15 +102,11 @@ impl<'r, 'e> Case<'r, 'e> {
     /// Checks that the consumer called a control in the period, that the period was long enough, and that the evidence lacks
     /// nothing the consumer did in it.
     pub(super) fn check_alive(&self) -> Result<(), Reason> {
-        self.run.check_logged(&self.period)?;
+        self.run.check_logs(&self.period)?;
         if self.settled_at()? > *self.period.end() {
             return Err(TOO_SHORT.into());
         }
-        if self
-            .run
-            .control_calls()
-            .any(|called| self.period.contains(&called))
-        {
+        if self.run.control_calls().any(|at| self.period.contains(&at)) {
             return Ok(());
         }
         Err(match self.run.calls().last() {

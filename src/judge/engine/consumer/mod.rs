@@ -123,10 +123,10 @@ impl<'e> ConsumerRun<'e> {
         let settle = self.settle.as_ref().copied().unwrap_or(Micros::MAX);
         let recent = at.saturating_sub(settle)..=at;
         let stops = self.pauses().filter(|pause| overlap(pause, &recent));
-        let knew = stops.map(|pause| *pause.start()).chain([at]).min().unwrap_or(at);
-        let read = knew.saturating_sub(settle)..=at;
+        let knowledge = stops.map(|pause| *pause.start()).chain([at]).min().unwrap_or(at);
+        let period = knowledge.saturating_sub(settle)..=at;
         let versions = self.versions.iter();
-        let versions = versions.filter(move |version| overlap(&version.last, &read));
+        let versions = versions.filter(move |version| overlap(&version.last, &period));
         versions.flat_map(|version| version.entries.iter().map(|entry| (version.profile, *entry)))
     }
 
@@ -137,7 +137,7 @@ impl<'e> ConsumerRun<'e> {
     }
 
     /// Checks that the logs lack nothing that happened in a period.
-    fn check_logged(&self, period: &RangeInclusive<Micros>) -> Result<(), Reason> {
+    fn check_logs(&self, period: &RangeInclusive<Micros>) -> Result<(), Reason> {
         let kinds = [Kind::MemberCalls, Kind::PluginCalls, Kind::Outputs];
         let mut gaps = kinds.into_iter().flat_map(|kind| self.evidence.gaps(kind));
         let gap = gaps.find(|gap| overlap(&(gap.span().0..=gap.span().1), period));
@@ -147,7 +147,7 @@ impl<'e> ConsumerRun<'e> {
     /// Judges each act by the least severe answer of all entries that may be the reason for it. A finding that differs in what
     /// was observed only is counted once.
     fn judge_acts(&self, check: impl Fn(&Act, &AccessEntry) -> Answer, findings: &mut Findings) {
-        let mut reported = BTreeSet::new();
+        let mut identities = BTreeSet::new();
         for act in self.calls() {
             let entries = self.entries_at(micros(act.at()));
             let entries = entries.filter(|(_, entry)| act.is_for(server(entry)));
@@ -158,7 +158,7 @@ impl<'e> ConsumerRun<'e> {
             let answer = answers.min_by_key(severity).unwrap_or(Answer::NotApplicable);
             let is_new = answer.findings().first().is_none_or(|finding| {
                 let object = finding.object.to_string();
-                reported.insert((object, finding.message.clone(), finding.expected.clone()))
+                identities.insert((object, finding.message.clone(), finding.expected.clone()))
             });
             if is_new {
                 findings.count(answer);
@@ -275,17 +275,17 @@ fn published_versions<'e>(
         let mut later = published[place + 1..].iter();
         let next = later
             .find(|next| next.object == publication.object && !matches!(next.state, Published::Slice(_)));
-        let replaced = next.map_or(Micros::MAX, |next| micros(next.answered));
+        let end = next.map_or(Micros::MAX, |next| micros(next.answered));
         Some(PublishedVersion {
             profile,
-            entries: known_entries(profile, consumer),
-            last: micros(publication.sent)..=replaced,
+            entries: plugin_entries(profile, consumer),
+            last: micros(publication.sent)..=end,
         })
     })
 }
 
 /// The entries of the providers that the consumer has a plugin for. An entry of `accessProviders` replaces a deprecated one.
-fn known_entries<'p>(profile: &'p ClusterProfile, consumer: &ConsumerSpec) -> Vec<&'p AccessProvider> {
+fn plugin_entries<'p>(profile: &'p ClusterProfile, consumer: &ConsumerSpec) -> Vec<&'p AccessProvider> {
     let mut names = BTreeSet::new();
     let entries = profile.access().filter(|entry| names.insert(&*entry.name));
     let entries_of_providers = entries.filter(|entry| consumer.providers.contains(&*entry.name));

@@ -81,7 +81,7 @@ impl<'e> Case<'_, 'e> {
             return Ok(Answer::Kept);
         }
         let settle = self.run.settle.clone()?;
-        self.run.check_logged(&(begin..=end))?;
+        self.run.check_logs(&(begin..=end))?;
         if end - begin < settle {
             return Err(TOO_SHORT.into());
         }
@@ -101,39 +101,39 @@ impl<'e> Case<'_, 'e> {
             return Ok(Answer::NotApplicable);
         }
         let mut expectations = self.run.testbed.expectations.iter();
-        let of_other = expectations.find(|expectation| expectation.profile == *other);
-        let other_url = of_other.map_or("", |expectation| &*expectation.url);
+        let other_expectation = expectations.find(|expectation| expectation.profile == *other);
+        let other_url = other_expectation.map_or("", |expectation| &*expectation.url);
         if let Some(turns) = self.turns(other_url) {
             return Ok(self.wrong(format!(
                 "connections alternate between the two members: {turns} times"
             )));
         }
-        let closed = self.run.member_calls().filter(|call| {
+        let closing = self.run.member_calls().filter(|call| {
             matches!(call.what, CallEvent::Closed {})
                 && call.url == self.expectation.url
                 && self.period.contains(&micros(call.at))
         });
-        let closed = closed.last().ok_or("the member did not end its connections")?.at;
-        if self.acts.iter().any(|act| act.at() > closed) {
+        let closing = closing.last().ok_or("the member did not end its connections")?.at;
+        if self.acts.iter().any(|act| act.at() > closing) {
             return Ok(Answer::Kept);
         }
         self.check_alive()?;
-        let (closed_at, end) = (micros(closed), *self.period.end());
-        let is_other_called = self.run.acts_for(other_url, closed_at + 1..=end).next().is_some();
-        if !is_other_called || !self.returns_within(end - closed_at) {
+        let (start, end) = (micros(closing), *self.period.end());
+        let is_other_called = self.run.acts_for(other_url, start + 1..=end).next().is_some();
+        if !is_other_called || !self.returns_within(end - start) {
             let reason = "the run was shorter than the consumer's interval between calls to these members";
             return Err(reason.into());
         }
         Ok(self.wrong(format!(
-            "no call since {closed}, when both members ended all connections, and calls to the other"
+            "no call since {closing}, when both members ended all connections, and calls to the other"
         )))
     }
 
     /// How often the consumer changed between the members of two profiles, if it connects to these more often than to any other
     /// member: it keeps one of them, in turns. A consumer that polls connects to all members as often.
     fn turns(&self, other_url: &str) -> Option<usize> {
-        let own_url = &*self.expectation.url;
-        let is_of_pair = |url: &str| url == own_url || url == other_url;
+        let profile_url = &*self.expectation.url;
+        let is_of_pair = |url: &str| url == profile_url || url == other_url;
         let connections = self.run.connections();
         let connections = connections.filter(|call| self.period.contains(&micros(call.at)));
         let urls = connections.map(|call| &*call.url);
@@ -143,8 +143,8 @@ impl<'e> Case<'_, 'e> {
             .into_iter()
             .for_each(|url| *counts.entry(url).or_default() += 1);
         let usual = counts.into_values().max()?;
-        let count = pair.iter().filter(|url| **url == own_url).count();
-        let turns = pair.windows(2).filter(|two| two[0] != two[1]).count();
+        let count = pair.iter().filter(|url| **url == profile_url).count();
+        let turns = pair.windows(2).filter(|turn| turn[0] != turn[1]).count();
         (turns >= FEWEST_TURNS && count > 2 * usual).then_some(turns)
     }
 
@@ -213,14 +213,14 @@ impl<'e> Case<'_, 'e> {
     }
 
     /// Kept if all connections in the period are as expected. The reason is for a period without any.
-    fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, none: impl Into<Reason>) -> Outcome {
+    fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, reason: impl Into<Reason>) -> Outcome {
         if let Some(call) = self.connections().find(|call| !is_expected(call)) {
             let (url, at) = (redacted(&call.url), call.at);
             return Ok(self.wrong(format!("a connection to {url} at {at}")));
         }
-        self.run.check_logged(&self.period)?;
+        self.run.check_logs(&self.period)?;
         let is_any = self.connections().next().is_some();
-        is_any.then_some(Answer::Kept).ok_or(none.into())
+        is_any.then_some(Answer::Kept).ok_or(reason.into())
     }
 
     /// The connections to the member in the period that sent a TLS hello.
@@ -230,15 +230,15 @@ impl<'e> Case<'_, 'e> {
 
     fn renews_credential(&self) -> Outcome {
         let settle = self.run.settle.clone()?;
-        let expired = self.expired_credentials();
-        let mut rejected: BTreeMap<u64, Timestamp> = BTreeMap::new();
+        let expiries = self.expired_credentials();
+        let mut rejections: BTreeMap<u64, Timestamp> = BTreeMap::new();
         let mut is_renewed = false;
         for (call, serial, code) in self.requests() {
             if code != UNAUTHORIZED {
                 let is_successor = |(old, at): (&u64, &Timestamp)| *old < serial && *at <= call.at;
-                is_renewed |= expired.iter().any(is_successor);
-            } else if expired.get(&serial).is_some_and(|expires| *expires <= call.at) {
-                let first = *rejected.entry(serial).or_insert(call.at);
+                is_renewed |= expiries.iter().any(is_successor);
+            } else if expiries.get(&serial).is_some_and(|expires| *expires <= call.at) {
+                let first = *rejections.entry(serial).or_insert(call.at);
                 if micros(call.at) - micros(first) > settle {
                     return self.not_renewed(call, first);
                 }
@@ -253,9 +253,9 @@ impl<'e> Case<'_, 'e> {
 
     fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Outcome {
         let fails = self.run.plugin_runs().any(|run| {
-            let is_own = is_run_for(run, &self.expectation.url) || run.cluster.is_none();
+            let is_for_member = is_run_for(run, &self.expectation.url) || run.cluster.is_none();
             let is_hung = matches!(run.answer, PluginAnswer::Hung {});
-            (first..=call.at).contains(&run.at) && (is_hung || is_own && !gives_credential(run))
+            (first..=call.at).contains(&run.at) && (is_hung || is_for_member && !gives_credential(run))
         });
         if fails {
             return Err("the plugin failed when the consumer needed a new credential".into());
@@ -267,7 +267,7 @@ impl<'e> Case<'_, 'e> {
     }
 
     fn expired_credentials(&self) -> BTreeMap<u64, Timestamp> {
-        let expiring = self.run.plugin_runs().filter_map(|run| match &run.answer {
+        let expiries = self.run.plugin_runs().filter_map(|run| match &run.answer {
             PluginAnswer::Credential {
                 member,
                 serial,
@@ -275,7 +275,7 @@ impl<'e> Case<'_, 'e> {
             } if *member == self.expectation.member => Some((*serial, (*expires)?)),
             _ => None,
         });
-        expiring.collect()
+        expiries.collect()
     }
 
     /// The requests in the period with a credential of the member, each with the number of that and the status.
@@ -304,7 +304,7 @@ impl<'e> Case<'_, 'e> {
         };
         let occasions_of_url = self.occasions(writes, 0).get(url).map_or(0, BTreeSet::len);
         let earlier = self.occasions(writes, micros(*last) - micros(*first));
-        let of_other_urls = earlier.iter().filter(|(other, _)| **other != url);
+        let of_other_urls = earlier.iter().filter(|(other_url, _)| **other_url != url);
         let usual = of_other_urls.map(|(_, occasions)| occasions.len()).max();
         let excess = occasions_of_url.saturating_sub(usual.unwrap_or(0));
         if excess == 0 {

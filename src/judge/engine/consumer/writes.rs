@@ -28,8 +28,8 @@ pub(crate) fn consumer_writes(
             return findings.cannot_tell(format!("the audit log was not read for {name}s"));
         };
         let mut requests = log.events.iter();
-        let is_named = !run.consumer.user.is_empty();
-        if !is_named || requests.any(|request| request.is_the_suites() && run.sent(request)) {
+        let has_user = !run.consumer.user.is_empty();
+        if !has_user || requests.any(|request| request.is_the_suites() && run.sent(request)) {
             return findings.not_asked(CONSUMER_NOT_NAMED);
         }
         if let Some(reason) = lacks_requests(run, log, name) {
@@ -80,8 +80,8 @@ fn by_object<'e>(
     log: &'e Log<Request>,
 ) -> BTreeMap<ObjectKey, Vec<&'e Request>> {
     let are_profiles = kind == ObjectKind::ClusterProfile;
-    let published = run.testbed.published.iter();
-    let of_kind = published.filter(|publication| match publication.state {
+    let publications = run.testbed.published.iter();
+    let of_kind = publications.filter(|publication| match publication.state {
         Published::Profile(_) => are_profiles,
         Published::Slice(_) => !are_profiles,
         Published::Terminating { .. } | Published::Deleted {} => false,
@@ -90,8 +90,8 @@ fn by_object<'e>(
     let mut objects: BTreeMap<ObjectKey, Vec<&Request>> = objects.collect();
     let namespaces: BTreeSet<String> = objects.keys().map(|object| object.namespace.clone()).collect();
     let writes = log.events.iter().filter(|request| request.is_write());
-    let accepted = writes.filter(|request| request.changed != Some(false));
-    for request in accepted.filter(|request| run.sent(request)) {
+    let writes = writes.filter(|request| request.changed != Some(false));
+    for request in writes.filter(|request| run.sent(request)) {
         let (namespace, name) = request.namespace_and_name();
         let object = ObjectKey::new(namespace, name);
         let is_judged = namespaces.contains(namespace) && (are_profiles || name.is_empty());
@@ -117,7 +117,7 @@ impl ConsumerRun<'_> {
     /// Whether the consumer sent a request: its user did and, if its programs are named, one of them.
     pub(crate) fn sent(&self, request: &Request) -> bool {
         let agents = &self.evidence.header.claim.consumer_agents;
-        let is_its_program = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
-        *request.user == *self.consumer.user && is_its_program
+        let is_agent = agents.is_empty() || agents.iter().any(|agent| agent == request.program());
+        *request.user == *self.consumer.user && is_agent
     }
 }

@@ -40,7 +40,7 @@ fn profile_rules() -> Vec<Rule> {
         "test/state", "inventory" => state(labelled_answer),
         "test/state-without-grace", "inventory" => state(labelled_answer).grace(0),
         "test/state-filled-later", "inventory" => state(labelled_answer).filled_later(),
-        "test/state-of-others", "inventory" => state(labelled_answer).of_others(),
+        "test/state-of-others", "inventory" => state(labelled_answer).of_other_managers(),
         "test/group", "inventory" => group(group_key, one_profile),
         "test/stable", "inventory" => stable(answer_value),
         "test/change", "timeline" => change(changed_answer),

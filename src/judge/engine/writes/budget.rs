@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{Authored, Count, Value, Write, Writes, named::names};
+use super::{Count, Value, Write, Writes, WritesByAuthor, named::names};
 use crate::{
     engine::{author::is_part_of, prelude::*},
     time::{Bucket, skew},
@@ -30,18 +30,18 @@ const TIMES_TOO_COARSE: Reason =
     Reason::unknown("the writes may exceed the budget, but their times are not exact enough");
 
 impl<'e, T: Judged> Writes<'_, 'e, T> {
-    /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `what` names them in the plural,
+    /// Broken if the implementation's writes overdraw a bucket, whenever they took place. `noun` names them in the plural,
     /// and `path` is the field that they change.
-    pub(crate) fn within(&self, bucket: Bucket, what: &str, path: &str) -> Answer {
+    pub(crate) fn within(&self, bucket: Bucket, noun: &str, path: &str) -> Answer {
         if !is_likely_overdrawn(bucket, self.all()) {
             return self.unless_missed(Answer::Kept);
         }
-        let Authored { own, unknown } = self.authored();
+        let WritesByAuthor { own, unknown } = self.by_author();
         let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
         let overdrafts = bucket.overdrafts(&edges);
         if let Some(worst) = overdrafts.first() {
             let spans = overdrafts.iter().take(LISTED_SPANS);
-            let spans = spans.map(|draw| self.span(&own[draw.first..=draw.last], what));
+            let spans = spans.map(|draw| self.span(&own[draw.first..=draw.last], noun));
             let longest = edges[worst.last].latest - edges[worst.first].earliest;
             let reported = own[worst.last].reported - own[worst.first].reported;
             let finding = Finding::at_field(path, spans.collect::<Vec<String>>().join("; "));
@@ -71,10 +71,10 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
     }
 
     /// The implementation's writes in a span, in words.
-    fn span(&self, writes: &[&Write<'e, T>], what: &str) -> String {
+    fn span(&self, writes: &[&Write<'e, T>], noun: &str) -> String {
         let (from, until) = (writes[0].reported, writes[writes.len() - 1].reported);
         format!(
-            "{} {what} in {} s, from {} on: {}",
+            "{} {noun} in {} s, from {} on: {}",
             writes.len(),
             whole_seconds(until - from),
             timestamp(from),
@@ -100,16 +100,16 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
 
     /// Broken if the implementation sent several writes that changed nothing. A single one may be a retry after a lost response.
     pub(crate) fn each_changes_something(&self, path: &str) -> Answer {
-        let changed = |write: &Write<'e, T>| write.request.and_then(|request| request.changed);
-        let Authored { mut own, mut unknown } = self.authored();
-        own.retain(|write| changed(write).is_some());
-        unknown.retain(|(write, _)| changed(write).is_some());
+        let effect = |write: &Write<'e, T>| write.request.and_then(|request| request.changed);
+        let WritesByAuthor { mut own, mut unknown } = self.by_author();
+        own.retain(|write| effect(write).is_some());
+        unknown.retain(|(write, _)| effect(write).is_some());
         if own.is_empty() && unknown.is_empty() {
             return Answer::NotApplicable;
         }
         let count = own.len();
-        own.retain(|write| changed(write) == Some(false));
-        unknown.retain(|(write, _)| changed(write) == Some(false));
+        own.retain(|write| effect(write) == Some(false));
+        unknown.retain(|(write, _)| effect(write) == Some(false));
         let may_be_broken = own.len() + unknown.len() > 1;
         match (own.len(), unknown.into_iter().next()) {
             (0 | 1, Some((_, reason))) if may_be_broken => Answer::Unknown(reason),
@@ -173,7 +173,7 @@ struct WriterTally {
 
 impl Tally {
     pub(crate) fn add_request(&mut self, request: &Request) {
-        self.add(redacted(&request.user), sent(request));
+        self.add(redacted(&request.user), patch_fields(request));
     }
 
     pub(crate) fn add(&mut self, by: String, fields: impl IntoIterator<Item = String>) {
@@ -187,7 +187,7 @@ impl Tally {
 }
 
 /// The fields that a patch names. An update or an apply names all fields of its sender, changed or not.
-fn sent(request: &Request) -> BTreeSet<String> {
+fn patch_fields(request: &Request) -> BTreeSet<String> {
     let is_of_status = &*request.subresource == "status";
     let body = request.body.iter().filter(|_| &*request.verb == "patch");
     let body = body.filter(|body| body.parts.iter().all(|part| part != "metadata.name"));
@@ -227,11 +227,11 @@ impl fmt::Display for WriterTally {
 }
 
 /// The first few texts, and how many more things there are.
-fn first_of(texts: impl ExactSizeIterator<Item = String>, thing: &str) -> String {
+fn first_of(texts: impl ExactSizeIterator<Item = String>, noun: &str) -> String {
     let more = texts.len().saturating_sub(MOST);
     let mut texts: Vec<String> = texts.take(MOST).collect();
     if more > 0 {
-        texts.push(counted(more, &format!("more {thing}")));
+        texts.push(counted(more, &format!("more {noun}")));
     }
     texts.join(", ")
 }
@@ -297,7 +297,7 @@ fn draws(writes: &Writes<'_, '_, ClusterProfile>) -> Vec<Draw> {
         Source::AuditLog => skew(writes.named.hub.evidence),
         Source::Watch => 0,
     };
-    let Authored { own, .. } = writes.authored();
+    let WritesByAuthor { own, .. } = writes.by_author();
     let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
     let draws = BUDGET.draws(&edges).map(|draw| Draw {
         at: timestamp(own[draw.last].reported - ahead),

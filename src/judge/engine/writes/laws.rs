@@ -100,10 +100,10 @@ fn removing_evidence_never_turns_a_violation_into_kept() {
             less.extend([without_clock, without_writers(evidence)]);
         }
         for bucket in [BUCKET, LASTING] {
-            let known = answers(&whole, bucket);
+            let truth = answers(&whole, bucket);
             for (uid, answer) in less.iter().flat_map(|evidence| answers(evidence, bucket)) {
-                let was_broken = matches!(known.get(&uid), Some(Answer::Broken(_)));
-                prop_assert!(!(was_broken && answer == Answer::Kept), "{:?}", known[&uid]);
+                let was_broken = matches!(truth.get(&uid), Some(Answer::Broken(_)));
+                prop_assert!(!(was_broken && answer == Answer::Kept), "{:?}", truth[&uid]);
             }
         }
         Ok(())
@@ -113,19 +113,19 @@ fn removing_evidence_never_turns_a_violation_into_kept() {
 
 #[test]
 fn complete_evidence_decides() {
-    let (mut asked, mut open, mut broken) = (0, 0, 0);
+    let (mut total, mut open, mut broken) = (0, 0, 0);
     let mut runner = runner();
     for _ in 0..runner.config().cases {
         let course = courses(0).new_tree(&mut runner).expect("a course").current();
         for answer in answers(&evidence_of(&course.complete()), BUCKET).values() {
-            asked += 1;
+            total += 1;
             open += usize::from(matches!(answer, Answer::Unknown(_)));
             broken += usize::from(matches!(answer, Answer::Broken(_)));
         }
     }
-    assert!(open * 10 < asked, "{open} of {asked} objects are not decided");
+    assert!(open * 10 < total, "{open} of {total} objects are not decided");
     assert!(
-        broken * 40 > asked,
-        "{broken} of {asked} objects have a violation"
+        broken * 40 > total,
+        "{broken} of {total} objects have a violation"
     );
 }

@@ -45,7 +45,7 @@ pub(crate) struct Write<'e, T> {
 }
 
 /// Writes by their authors, without those that are known to be another client's.
-pub(crate) struct Authored<'w, 'e, T> {
+pub(crate) struct WritesByAuthor<'w, 'e, T> {
     /// Writes of the implementation, in order.
     pub(crate) own: Vec<&'w Write<'e, T>>,
     /// Writes of unknown authors, each with the reason.
@@ -111,19 +111,19 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     }
 
     /// The writes of the implementation, and those of unknown authors.
-    pub(crate) fn authored(&self) -> Authored<'_, 'e, T> {
-        let mut authored = Authored {
+    pub(crate) fn by_author(&self) -> WritesByAuthor<'_, 'e, T> {
+        let mut by_author = WritesByAuthor {
             own: Vec::new(),
             unknown: Vec::new(),
         };
         for write in self.all() {
             match self.author(write).author {
-                Author::Implementation => authored.own.push(write),
-                Author::Unknown(reason) => authored.unknown.push((write, reason)),
+                Author::Implementation => by_author.own.push(write),
+                Author::Unknown(reason) => by_author.unknown.push((write, reason)),
                 Author::Run | Author::Other => {}
             }
         }
-        authored
+        by_author
     }
 
     pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {

@@ -46,14 +46,14 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
         }
     }
     let ahead = skew(evidence);
-    let mut all: Vec<NamedWrites<T>> = Vec::new();
+    let mut names: Vec<NamedWrites<T>> = Vec::new();
     for object in T::in_scope(hub) {
         let mut of_name = requests.remove(&object.name()).unwrap_or_default();
         // Whatever the run does to an object, a refused request need not be repeated.
         if let Some(touch) = object.first_touch.filter(|_| count != Count::Refused) {
             of_name.retain(|request| request.at.as_microsecond() - ahead < touch);
         }
-        all.push(NamedWrites {
+        names.push(NamedWrites {
             hub,
             name: object.name(),
             object: Some(object),
@@ -69,13 +69,13 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
             && !watched_names.contains(name)
             && !is_touched(evidence, T::ROLE.objects(), *name)
     });
-    all.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
+    names.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
         hub,
         name,
         object: None,
         requests,
     }));
-    all
+    names
 }
 
 impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
@@ -93,8 +93,8 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     }
 
     /// Whether a version that arrived then is judged.
-    pub(super) fn judges(&self, received: Timestamp) -> bool {
-        self.object.is_none_or(|object| object.judges(received))
+    pub(super) fn judges(&self, arrival: Timestamp) -> bool {
+        self.object.is_none_or(|object| object.judges(arrival))
     }
 
     pub(super) fn of_each_object(&'h self, count: Count) -> Vec<Writes<'h, 'e, T>> {
@@ -108,19 +108,19 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         };
         if self.is_logged(count) {
             let last = self.histories().last().copied();
-            let logged = self.logged(count).into_iter();
-            let logged = logged.map(|logged| writes(Source::AuditLog, last, logged));
-            return logged.collect();
+            let lists = self.logged_writes(count).into_iter();
+            let lists = lists.map(|list| writes(Source::AuditLog, last, list));
+            return lists.collect();
         }
         let watched = self.object.filter(|_| is_watched::<T>(self.hub.evidence));
         let timelines = watched.map(|object| (object.timeline(self.hub), &object.histories));
-        let observed = timelines.iter().flat_map(|(timeline, histories)| {
-            let of_history = |history: &&'e History<T>| observed(timeline, history, count);
+        let lists = timelines.iter().flat_map(|(timeline, histories)| {
+            let of_history = |history: &&'e History<T>| observed_writes(timeline, history, count);
             histories
                 .iter()
                 .map(move |history| writes(Source::Watch, Some(*history), of_history(history)))
         });
-        observed.collect()
+        lists.collect()
     }
 
     /// Whether the audit log is the source: it covers the window, and has at least as many writes as the watch.
@@ -166,12 +166,12 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 
     /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
     /// wait for finalizers, or meet nothing.
-    fn logged(&self, count: Count) -> Vec<Vec<Write<'e, T>>> {
+    fn logged_writes(&self, count: Count) -> Vec<Vec<Write<'e, T>>> {
         let creations = self.creations();
         let mut objects: Vec<Vec<Write<'e, T>>> = vec![Vec::new(); creations.len() + 1];
         for request in self.requests.iter().filter(|request| is_counted(request, count)) {
             let at = request.at.as_microsecond();
-            let place = creations.partition_point(|created| *created <= at);
+            let place = creations.partition_point(|creation| *creation <= at);
             objects[place].push(Write {
                 at: Edge::between(at.saturating_sub(LOG_ERROR), at.saturating_add(LOG_ERROR)),
                 likely_at: Edge::at(at),
@@ -191,19 +191,19 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
     /// When objects of the name were created, by the hub's clock. An audit policy may leave creations out.
     fn creations(&self) -> Vec<Micros> {
         let is_creation = |request: &&&Request| request.is_write() && creates(request);
-        let logged = self.requests.iter().filter(is_creation);
-        let logged = logged.map(|request| request.at.as_microsecond());
-        let observed = self.histories().iter().filter_map(|history| {
-            let created = history.last().metadata().creation_timestamp.as_deref()?;
-            Some(parse_time(created)?.as_microsecond())
+        let log_times = self.requests.iter().filter(is_creation);
+        let log_times = log_times.map(|request| request.at.as_microsecond());
+        let object_times = self.histories().iter().filter_map(|history| {
+            let timestamp = history.last().metadata().creation_timestamp.as_deref()?;
+            Some(parse_time(timestamp)?.as_microsecond())
         });
-        let mut creations: Vec<Micros> = logged.chain(observed).collect();
+        let mut creations: Vec<Micros> = log_times.chain(object_times).collect();
         creations.sort_unstable();
         creations
     }
 }
 
-fn observed<'e, T: Judged>(
+fn observed_writes<'e, T: Judged>(
     timeline: &Timeline<'e, T>,
     history: &'e History<T>,
     count: Count,

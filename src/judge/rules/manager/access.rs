@@ -201,7 +201,7 @@ fn lacks_only_scheme(server: &str) -> bool {
 }
 
 /// `access/server-told`: each access provider has a server.
-pub(crate) fn server_told(profile: &ClusterProfile, _: &Hub) -> Answer {
+pub(crate) fn server_present(profile: &ClusterProfile, _: &Hub) -> Answer {
     Answer::each(effective_entries(profile), |entry| {
         let server = entry.provider.cluster.server.as_deref();
         Answer::broken_if(server.unwrap_or_default().is_empty(), || {
@@ -274,16 +274,16 @@ pub(crate) fn ca_data_is_certificates(profile: &ClusterProfile, hub: &Hub) -> An
 }
 
 /// `access/ca-data-current`: at least one certificate of each CA bundle is valid. Clocks may differ by 5 min.
-pub(crate) fn ca_data_current(profile: &ClusterProfile, seen: Seen, hub: &Hub) -> Answer {
-    let now = seen.hub_time;
+pub(crate) fn ca_data_current(profile: &ClusterProfile, arrival: ArrivalTime, hub: &Hub) -> Answer {
+    let now = arrival.hub_time;
     Answer::each(entries_with(profile, ca_data), |(entry, data)| {
-        let all = hub.validities.get(data, validities);
-        let Some((from, until)) = all.iter().copied().max_by_key(|(_, until)| *until) else {
+        let periods = hub.validities.get(data, validities);
+        let Some((from, until)) = periods.iter().copied().max_by_key(|(_, until)| *until) else {
             return Answer::NotApplicable;
         };
         let is_valid =
             |(from, until): &(Micros, Micros)| from - CLOCKS_APART <= now && now <= until + CLOCKS_APART;
-        Answer::broken_if(!all.iter().any(is_valid), || {
+        Answer::broken_if(!periods.iter().any(is_valid), || {
             let observed = if now < from {
                 format!("one not valid before {}", timestamp(from))
             } else {
@@ -355,8 +355,8 @@ mod tests {
 
     #[test]
     fn blocks_without_a_certificate_are_skipped() {
-        let made = rcgen::generate_simple_self_signed(["a.example".to_owned()]);
-        let good = made.expect("a certificate").cert.pem();
+        let certificate = rcgen::generate_simple_self_signed(["a.example".to_owned()]);
+        let good = certificate.expect("a certificate").cert.pem();
         let broken = "-----BEGIN CERTIFICATE-----\n!!!\n-----END CERTIFICATE-----\n";
         let cut = good.replacen("-----END CERTIFICATE-----\n", "", 1);
         let count = |pem: &str| validities(&BASE64_STANDARD.encode(pem)).len();

@@ -134,7 +134,7 @@ fn field_checks(condition: &Condition) -> [(bool, &str, &str, &str, &str); 4] {
 }
 
 /// `conditions/well-formed`: no transition time is more than 7 min ahead of its arrival.
-pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, arrival: Seen, _: &Hub) -> Answer {
+pub(crate) fn transition_time_not_ahead(profile: &ClusterProfile, arrival: ArrivalTime, _: &Hub) -> Answer {
     Answer::each(profile.status.conditions.iter(), |condition| {
         let text = condition.last_transition_time.as_deref().unwrap_or_default();
         let is_ahead = parse_time(text).is_some_and(|time| arrival.is_ahead(time, FUTURE));

@@ -6,7 +6,7 @@ use evidence::{Probe, ProbeMethod, ProbeOutcome, api::syntax::is_label_value};
 
 use super::updates::served_version;
 use crate::{
-    engine::{Creator, ProgramFields, author::is_part_of, creators, names_of_others, object_named},
+    engine::{Creator, ProgramFields, author::is_part_of, creators, names_of_other_managers, object_named},
     rules::prelude::*,
 };
 
@@ -282,7 +282,7 @@ pub(crate) fn no_request_for_others(hub: &Hub) -> Vec<Answer> {
     let Some(log) = &hub.evidence.requests else {
         return Vec::new();
     };
-    let names = names_of_others(hub);
+    let names = names_of_other_managers(hub);
     let authors = hub.profile_authors();
     let writes = log.events.iter().filter(|request| {
         request.is_write() && is_managers_write(request) && names.contains(&request.namespace_and_name())

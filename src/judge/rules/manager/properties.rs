@@ -242,7 +242,7 @@ pub(crate) fn clusterset_replaced(change: &Change<'_, '_, ClusterProfile>, _: &H
 
 /// `properties/observed-time-sane`: the observation time of a property is not in the future. Clocks may differ by 5
 /// min.
-pub(crate) fn observed_time_not_ahead(profile: &ClusterProfile, arrival: Seen, _: &Hub) -> Answer {
+pub(crate) fn observed_time_not_ahead(profile: &ClusterProfile, arrival: ArrivalTime, _: &Hub) -> Answer {
     Answer::each(observed_times(profile), |(property, text, time)| {
         match (arrival.is_ahead(time, CLOCKS_APART), arrival.is_clock_known) {
             (false, _) => Answer::Kept,

@@ -4,7 +4,7 @@ use evidence::ServedVersion;
 use jiff::SignedDuration;
 
 use crate::{
-    engine::{Authored, BUDGET, ProgramFields, author::is_part_of},
+    engine::{BUDGET, ProgramFields, WritesByAuthor, author::is_part_of},
     rules::prelude::*,
     time::{Bucket, is_logged_around},
 };
@@ -103,7 +103,7 @@ pub(crate) fn status_by_subresource(writes: &ProfileWrites, hub: &Hub) -> Answer
     if !has_status_subresource(hub) {
         return Answer::NotApplicable;
     }
-    let Authored { own, unknown } = writes.authored();
+    let WritesByAuthor { own, unknown } = writes.by_author();
     let answer = Answer::each(["", "status"], |endpoint| {
         parts_through(endpoint, &own, writes, hub)
     });

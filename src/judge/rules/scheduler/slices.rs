@@ -233,7 +233,7 @@ pub(crate) fn one_writer(writes: &SliceWrites, hub: &Hub) -> Answer {
 /// The answer about a slice that another program created: the scheduler does not write it. Under the scheduler's own name, the
 /// program may be the scheduler's former account.
 fn of_another_scheduler(writes: &SliceWrites, creator: &Attribution<'_>, hub: &Hub) -> Answer {
-    let own_writes = writes.authored().own.into_iter();
+    let own_writes = writes.by_author().own.into_iter();
     let published: Vec<&SliceWrite> = own_writes.filter(|write| changes_published(write)).collect();
     let message = "the scheduler writes a slice of another client";
     let Some(finding) = written_by(writes, &published, &creator.names, message) else {
