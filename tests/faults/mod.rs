@@ -21,13 +21,13 @@ use crate::{
 pub fn trials(args: &Arguments) -> Vec<Trial> {
     let mut trials = Vec::new();
     for role in [Role::Manager, Role::Scheduler, Role::Consumer] {
-        let accesses = if role == Role::Consumer {
+        let driven_or_not = if role == Role::Consumer {
             &[true][..]
         } else {
             &[false, true]
         };
         for edition in role.editions() {
-            for is_driven in accesses.iter().copied() {
+            for is_driven in driven_or_not.iter().copied() {
                 let how = if is_driven { ", driven" } else { "" };
                 let name = format!("faults::{role}s::without a fault, edition {edition}{how}");
                 trials.push(Trial::test(name, move || conforms(edition, is_driven)));

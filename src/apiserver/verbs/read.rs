@@ -91,17 +91,17 @@ impl Context<'_> {
             let why = format!("The provided {what} is too old to display a consistent list result.");
             Failure::new(410, "Expired", why)
         })?;
-        let mut page = within(&objects, route.namespace())
+        let mut remaining = within(&objects, route.namespace())
             .filter(|(key, _)| key.as_str() > after)
             .map(|(key, object)| (key, in_version(object, route)))
             .filter(|(_, object)| selector.is_everything() || selector.matches(object.object()));
         let (mut items, mut last) = (Vec::new(), "");
-        for (key, object) in page.by_ref().take(limit) {
+        for (key, object) in remaining.by_ref().take(limit) {
             items.push(object);
             last = key;
         }
         let mut metadata = json!({"resourceVersion": at.to_string()});
-        let left_over = page.count();
+        let left_over = remaining.count();
         if left_over > 0 {
             metadata["continue"] = Token::write(at, last).into();
             // With a selector, kube-apiserver does not count the remaining items.

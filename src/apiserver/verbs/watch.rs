@@ -66,7 +66,7 @@ impl Context<'_> {
             next_bookmark: Instant::now(),
             sent_revision: storage.revision.max(revision),
             deadline: Instant::now() + timeout,
-            events: faults.drop_after,
+            remaining_events: faults.drop_after,
             faults,
             held_until: None,
             audit,
@@ -109,7 +109,7 @@ struct Watcher {
     /// Events to be sent.
     ready: VecDeque<Bytes>,
     /// The number of events until it ends, if limited.
-    events: Option<usize>,
+    remaining_events: Option<usize>,
     bookmarks: bool,
     form: Form,
     /// No event was sent yet.
@@ -133,11 +133,11 @@ impl Drop for Watcher {
 impl Watcher {
     async fn next(&mut self) -> Option<Bytes> {
         loop {
-            if self.events == Some(0) {
+            if self.remaining_events == Some(0) {
                 return None;
             }
             if let Some(event) = self.ready.pop_front() {
-                self.events = self.events.map(|events| events - 1);
+                self.remaining_events = self.remaining_events.map(|events| events - 1);
                 return Some(event);
             }
             if !self.is_held() && !self.catch_up() {
@@ -253,7 +253,10 @@ impl Watcher {
     fn fail(&mut self, failure: &Failure) {
         self.push("ERROR", failure.to_value().to_string().as_bytes());
         let remaining = self.ready.len();
-        self.events = Some(self.events.map_or(remaining, |until| until.min(remaining)));
+        self.remaining_events = Some(
+            self.remaining_events
+                .map_or(remaining, |until| until.min(remaining)),
+        );
     }
 
     /// Takes in an event about an object.

@@ -25,7 +25,7 @@ const REVIEWS: &str = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
 impl Permissions {
     /// Asks for all that the suite may use, in each of the namespaces or, where there are none, in all; for writes only
-    /// to the objects of the roles that are `written`.
+    /// to the objects of `written_roles`.
     pub async fn ask(client: &TimedClient, namespaces: &[String], written_roles: &[Role]) -> Self {
         let mut questions = vec![
             question("list", "", "namespaces", ""),

@@ -33,14 +33,13 @@ use crate::{
 pub struct Members {
     /// Ways to single members. Of two ways to one the first counts.
     pub access: Vec<MemberAccess>,
-    /// Whether consumers' Secrets are tried on their members, and serve as ways to those that have no other.
+    /// Whether consumers' Secrets are tried on their members, and serve as access to those that have no other.
     pub from_secrets: bool,
     /// The credential plugins that are run for profiles with such an access provider. What they yield is tried on the
-    /// members, and serves as a way to those that have no other; none: no plugin is run.
+    /// members, and serves as access to those that have no other; none: no plugin is run.
     pub plugins: Option<Plugins>,
-    /// Whether only Secrets, plugins and endpoints of those members are tried to which `ways` lead: the others live
-    /// nowhere.
-    pub only_access: bool,
+    /// Whether Secrets, plugins, and endpoints are tried only for members in `access`: no other member exists.
+    pub is_exclusive: bool,
     /// How to connect to where a Secret, an access provider or an endpoint leads.
     pub dial: Arc<dyn Dial>,
 }
@@ -97,7 +96,7 @@ impl Members {
             let is_there = profile.namespace.is_empty() || access.profile.namespace == profile.namespace;
             access.profile.name == profile.name && is_there
         };
-        !self.only_access || self.access.iter().any(is_of_profile)
+        !self.is_exclusive || self.access.iter().any(is_of_profile)
     }
 }
 
@@ -107,7 +106,7 @@ impl Default for Members {
             access: Vec::new(),
             from_secrets: false,
             plugins: None,
-            only_access: false,
+            is_exclusive: false,
             dial: Arc::new(Network),
         }
     }

@@ -65,7 +65,7 @@ pub fn fault(endpoint: &str) -> Option<Fault> {
 }
 
 /// The target of an endpoint in normal form: no scheme, canonical host, the port if known, no trailing slash.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     /// A name, or an address without brackets.
     host: String,

@@ -71,9 +71,9 @@ impl Types {
         let either = |text: String, default: &String| if text.is_empty() { default.clone() } else { text };
         match of_list {
             None => self,
-            Some(of_item) => Self {
-                api_version: either(self.api_version, &of_item.api_version),
-                kind: either(self.kind, &of_item.kind),
+            Some(types) => Self {
+                api_version: either(self.api_version, &types.api_version),
+                kind: either(self.kind, &types.kind),
             },
         }
     }

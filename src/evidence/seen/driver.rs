@@ -25,7 +25,7 @@ pub struct Driver {
     /// True if the members that it joined were fake members of the suite. Older suites did not say.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fake_members: bool,
-    /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `lacking`.
+    /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `unavailableActions`.
     pub available_actions: BTreeSet<DriverAction>,
     /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.
     pub unavailable_actions: BTreeMap<DriverAction, Reason>,

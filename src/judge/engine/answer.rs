@@ -82,7 +82,7 @@ impl Answer {
                 Self::Broken(findings)
             }
             (broken @ Self::Broken(_), _) | (_, broken @ Self::Broken(_)) => broken,
-            (unknown @ Self::Unknown(_), _) | (_, unknown) => unknown,
+            (unknown @ Self::Unknown(_), _) | (_, unknown @ Self::Unknown(_)) => unknown,
         }
     }
 

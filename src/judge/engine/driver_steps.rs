@@ -14,29 +14,31 @@ use crate::{
 };
 
 /// When the run stopped watching for the effect of an action.
-pub(crate) fn observed_until(evidence: &Evidence, entry: &DriverStep) -> Timestamp {
+pub(crate) fn observed_until(evidence: &Evidence, driver_step: &DriverStep) -> Timestamp {
     let end = evidence.header.window.map(|window| window.until);
-    end.map_or(entry.observed_until, |end| end.min(entry.observed_until))
+    end.map_or(driver_step.observed_until, |end| {
+        end.min(driver_step.observed_until)
+    })
 }
 
 /// Explains that the run ended before the deadline of an action, if so.
-pub(crate) fn cut_short(evidence: &Evidence, entry: &DriverStep) -> Option<Reason> {
-    cut_short_before(evidence, entry, entry.deadline())
+pub(crate) fn cut_short(evidence: &Evidence, driver_step: &DriverStep) -> Option<Reason> {
+    cut_short_before(evidence, driver_step, driver_step.deadline())
 }
 
 /// Explains that the run ended before some moment after an action, if so.
 pub(super) fn cut_short_before(
     evidence: &Evidence,
-    entry: &DriverStep,
+    driver_step: &DriverStep,
     deadline: Timestamp,
 ) -> Option<Reason> {
-    let until = observed_until(evidence, entry);
+    let until = observed_until(evidence, driver_step);
     if until >= deadline {
         return None;
     }
-    let seconds = until.duration_since(entry.until).as_secs().max(0);
-    let patience = deadline.duration_since(entry.until).as_secs();
-    let action = describe(entry);
+    let seconds = until.duration_since(driver_step.until).as_secs().max(0);
+    let patience = deadline.duration_since(driver_step.until).as_secs();
+    let action = describe(driver_step);
     Some(format!("the run was cut short: it waited {seconds} s of {patience} s after {action}").into())
 }
 
@@ -45,16 +47,16 @@ pub(super) fn cut_short_before(
 pub(super) fn missed_after<T: Tracked>(
     evidence: &Evidence,
     name: Option<(&str, &str)>,
-    entry: &DriverStep,
+    driver_step: &DriverStep,
     (from, until): (Micros, Micros),
 ) -> Option<Reason> {
     let from = to_the_second(timestamp(missed::<T>(evidence, name, from, until)?));
-    let action = describe(entry);
+    let action = describe(driver_step);
     Some(format!("the watch missed part of the time after {action}, from {from} on").into())
 }
 
-pub(super) fn is_on_profile(entry: &DriverStep, namespace: &str, name: &str) -> bool {
-    let profile = entry.profile.as_ref();
+pub(super) fn is_on_profile(driver_step: &DriverStep, namespace: &str, name: &str) -> bool {
+    let profile = driver_step.profile.as_ref();
     profile.is_some_and(|profile| profile.namespace == namespace && profile.name == name)
 }
 
@@ -94,26 +96,31 @@ pub(super) fn has_left(evidence: &Evidence, profile: &ClusterProfile, by: Timest
 ///
 /// # Errors
 /// The reason why it might not have seen one.
-pub(crate) fn nothing_appeared(hub: &Hub, entry: &DriverStep) -> Result<(), Reason> {
+pub(crate) fn nothing_appeared(hub: &Hub, driver_step: &DriverStep) -> Result<(), Reason> {
     // A manager chooses the namespace, and those outside of the scope were not watched.
     if !hub.evidence.header.scope.namespaces.is_empty() {
         return Err("only some namespaces were watched, and the member's profile may be in another".into());
     }
-    let observed = observed_until(hub.evidence, entry).as_microsecond();
+    let observed = observed_until(hub.evidence, driver_step).as_microsecond();
     let span = (
-        entry.from.as_microsecond(),
-        reported_by(entry.deadline()).max(observed),
+        driver_step.from.as_microsecond(),
+        reported_by(driver_step.deadline()).max(observed),
     );
-    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, entry, span);
-    cut_short(hub.evidence, entry).or_else(missed).map_or(Ok(()), Err)
+    let missed = || missed_after::<ClusterProfile>(hub.evidence, None, driver_step, span);
+    cut_short(hub.evidence, driver_step)
+        .or_else(missed)
+        .map_or(Ok(()), Err)
 }
 
 /// Names an action, such as `leave` of member-1.
-pub(crate) fn describe(entry: &DriverStep) -> String {
-    let placement = entry.placement.as_ref().map(|placement| placement.name.as_str());
-    match placement.unwrap_or(&entry.member) {
-        "" => format!("`{}`", entry.action),
-        member => format!("`{}` of {}", entry.action, redacted(member)),
+pub(crate) fn describe(driver_step: &DriverStep) -> String {
+    let placement = driver_step
+        .placement
+        .as_ref()
+        .map(|placement| placement.name.as_str());
+    match placement.unwrap_or(&driver_step.member) {
+        "" => format!("`{}`", driver_step.action),
+        member => format!("`{}` of {}", driver_step.action, redacted(member)),
     }
 }
 
@@ -122,14 +129,14 @@ pub(crate) fn to_the_second(at: Timestamp) -> Timestamp {
     Timestamp::from_second(at.as_second()).unwrap_or(at)
 }
 
-pub(crate) fn within(entry: &DriverStep, expected: &str) -> String {
-    let (patience, action) = (entry.patience_seconds, describe(entry));
-    let end = to_the_second(entry.until);
+pub(crate) fn within(driver_step: &DriverStep, expected: &str) -> String {
+    let (patience, action) = (driver_step.patience_seconds, describe(driver_step));
+    let end = to_the_second(driver_step.until);
     format!("{expected} within {patience} s of {action} at {end}")
 }
 
-pub(crate) fn in_the_end(entry: &DriverStep, observed: &str) -> String {
-    format!("{observed} at {}", to_the_second(entry.deadline()))
+pub(crate) fn in_the_end(driver_step: &DriverStep, observed: &str) -> String {
+    format!("{observed} at {}", to_the_second(driver_step.deadline()))
 }
 
 /// Judges what follows an action.
@@ -149,8 +156,8 @@ pub(crate) struct StepRule {
 }
 
 pub(crate) fn step(scenario: Scenario, of: DriverAction, check: fn(&Step) -> Answer) -> StepRule {
-    action(scenario, of, move |entry, hub| {
-        Step::of(hub, entry).map_or_else(Answer::Unknown, |step| check(&step))
+    action(scenario, of, move |driver_step, hub| {
+        Step::of(hub, driver_step).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
 
@@ -176,8 +183,8 @@ pub(crate) fn placement_step(
     of: DriverAction,
     check: fn(&PlacementStep) -> Answer,
 ) -> StepRule {
-    action(scenario, of, move |entry, hub| {
-        PlacementStep::of(hub, entry).map_or_else(Answer::Unknown, |step| check(&step))
+    action(scenario, of, move |driver_step, hub| {
+        PlacementStep::of(hub, driver_step).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
 
@@ -242,27 +249,27 @@ impl Evaluate for StepRule {
             findings.not_asked(reason.after("the results of the driver's steps were not watched"));
             return;
         }
-        for entry in driver.steps_of(self.action) {
-            let is_own = entry.scenario == self.scenario;
-            match &entry.outcome {
+        for driver_step in driver.steps_of(self.action) {
+            let is_own = driver_step.scenario == self.scenario;
+            match &driver_step.outcome {
                 StepOutcome::Done if is_own || self.is_of_all_scenarios => {
-                    findings.count((self.check)(entry, hub));
+                    findings.count((self.check)(driver_step, hub));
                 }
                 StepOutcome::Failed { reason } if is_own && !self.is_optional => {
-                    findings.cannot_tell(failed(entry, reason));
+                    findings.cannot_tell(failed(driver_step, reason));
                 }
                 _ => {}
             }
         }
-        let mut entry = driver.steps_of(self.action);
-        if !self.is_optional && !entry.any(|step| step.scenario == self.scenario) {
+        let mut steps = driver.steps_of(self.action);
+        if !self.is_optional && !steps.any(|step| step.scenario == self.scenario) {
             self.say_why_none(driver, findings);
         }
     }
 }
 
-fn failed(entry: &DriverStep, reason: &str) -> String {
-    format!("{} failed: {}", describe(entry), redacted(reason))
+fn failed(driver_step: &DriverStep, reason: &str) -> String {
+    format!("{} failed: {}", describe(driver_step), redacted(reason))
 }
 
 /// An object that the implementation should leave alone after a driver's action.
@@ -293,16 +300,16 @@ impl<T: Judged> Untouched<T> {
     pub(crate) fn judge<'e>(
         &self,
         hub: &Hub<'e>,
-        entry: &DriverStep,
+        driver_step: &DriverStep,
         guarded: impl IntoIterator<Item = Guarded<'e, T>>,
     ) -> Answer {
-        let observed = observed_until(hub.evidence, entry).as_microsecond();
+        let observed = observed_until(hub.evidence, driver_step).as_microsecond();
         let mut answer = Answer::NotApplicable;
         let mut unobserved = None;
         for mut object in guarded {
             object.until = object.until.min(observed);
             answer = answer.and(self.of_object(hub, &object));
-            unobserved = unobserved.or_else(|| why_unobserved(hub, entry, &object));
+            unobserved = unobserved.or_else(|| why_unobserved(hub, driver_step, &object));
         }
         match (answer, unobserved) {
             (Answer::Kept, Some(reason)) => Answer::Unknown(reason),
@@ -312,11 +319,19 @@ impl<T: Judged> Untouched<T> {
 
     /// Kept if the implementation leaves alone what the run created for another implementation, since the end of the action,
     /// or since the creation if the run replaced the object in the action.
-    pub(crate) fn judge_created(&self, hub: &Hub, entry: &DriverStep, created: Option<&ObjectRef>) -> Answer {
+    pub(crate) fn judge_created(
+        &self,
+        hub: &Hub,
+        driver_step: &DriverStep,
+        created: Option<&ObjectRef>,
+    ) -> Answer {
         let Some(created) = created else {
             return Answer::Unknown("the object that the run created is unknown".into());
         };
-        let replaced = entry.profile.as_ref().filter(|before| before.uid != created.uid);
+        let replaced = driver_step
+            .profile
+            .as_ref()
+            .filter(|before| before.uid != created.uid);
         let is_created = |history: &&History<T>| {
             key(history) == (&*created.namespace, &*created.name)
                 && replaced.is_none_or(|before| before.uid != *history.last().metadata().uid)
@@ -327,11 +342,13 @@ impl<T: Judged> Untouched<T> {
         }
         let guarded = Guarded {
             histories,
-            from: replaced.map_or(entry.until, |_| entry.from).as_microsecond(),
+            from: replaced
+                .map_or(driver_step.until, |_| driver_step.from)
+                .as_microsecond(),
             until: Micros::MAX,
             is_created_by_run: true,
         };
-        self.judge(hub, entry, [guarded])
+        self.judge(hub, driver_step, [guarded])
     }
 
     fn of_object<'e>(&self, hub: &Hub<'e>, object: &Guarded<'e, T>) -> Answer {
@@ -394,10 +411,10 @@ pub(crate) fn first_different<const N: usize>(parts: [(bool, &'static str); N]) 
 }
 
 /// Why the run cannot know that nothing happened to the object, if so.
-fn why_unobserved<T: Judged>(hub: &Hub, entry: &DriverStep, object: &Guarded<T>) -> Option<Reason> {
-    cut_short(hub.evidence, entry).or_else(|| {
+fn why_unobserved<T: Judged>(hub: &Hub, driver_step: &DriverStep, object: &Guarded<T>) -> Option<Reason> {
+    cut_short(hub.evidence, driver_step).or_else(|| {
         let name = key(object.histories[0]);
         let span = (object.from, object.until.saturating_add(LATE));
-        missed_after::<T>(hub.evidence, Some(name), entry, span)
+        missed_after::<T>(hub.evidence, Some(name), driver_step, span)
     })
 }

@@ -19,7 +19,7 @@ const GRACE: Micros = 30 * SECOND;
 /// A driver action on a placement, and what followed on its slices.
 pub(crate) struct PlacementStep<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
-    pub(crate) entry: &'s DriverStep,
+    pub(crate) driver_step: &'s DriverStep,
     /// What the run asked for.
     pub(crate) request: &'s PlacementRequest,
     pub(crate) histories: Vec<&'s SliceHistory>,
@@ -38,16 +38,16 @@ pub(crate) struct SliceState<'s> {
 
 impl<'s, 'e> PlacementStep<'s, 'e> {
     /// The action with its placement.
-    pub(super) fn of(hub: &'s Hub<'e>, entry: &'s DriverStep) -> Result<Self, Reason> {
-        let unknown = || Reason::from(format!("{} does not record its placement", describe(entry)));
-        let request = entry.placement.as_ref().ok_or_else(unknown)?;
+    pub(super) fn of(hub: &'s Hub<'e>, driver_step: &'s DriverStep) -> Result<Self, Reason> {
+        let unknown = || Reason::from(format!("{} does not record its placement", describe(driver_step)));
+        let request = driver_step.placement.as_ref().ok_or_else(unknown)?;
         let slices = request.slices(&hub.evidence.slices, &hub.evidence.header.scope);
         let histories = slices.histories.clone();
         let timeline = Timeline::of_group(hub.evidence, &histories, |_, _| false);
         let states = states(&timeline, &slices);
         Ok(Self {
             hub,
-            entry,
+            driver_step,
             request,
             histories,
             states,
@@ -64,7 +64,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         is_met: impl Fn(&[&'s PlacementDecision]) -> bool,
         shortfall: impl FnOnce(&[&'s PlacementDecision]) -> Result<Finding, Reason>,
     ) -> Answer {
-        let since = self.entry.from.as_microsecond();
+        let since = self.driver_step.from.as_microsecond();
         self.expect_since(since, expected, is_met, shortfall)
     }
 
@@ -84,7 +84,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
             return Answer::Unknown(reason);
         }
         // What the run saw at exactly the end may be a reaction to the next action.
-        let end = observed_until(self.hub.evidence, self.entry).as_microsecond();
+        let end = observed_until(self.hub.evidence, self.driver_step).as_microsecond();
         let last = self.states.iter().rfind(|state| state.seen_at < end);
         let slices = last.map_or(&[][..], |last| &last.slices);
         let finding = shortfall(slices).map(|finding| self.dated(finding, expected, slices));
@@ -92,7 +92,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     }
 
     fn met(&self, since: Micros, met: Micros, expected: &str) -> Answer {
-        if met <= reported_by(self.entry.deadline()) {
+        if met <= reported_by(self.driver_step.deadline()) {
             return Answer::Kept;
         }
         match self.missed(since, met) {
@@ -160,7 +160,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
     /// The states that may answer the action: that of a moment, and those until the run gave up or acted again.
     fn states_since(&self, since: Micros) -> &[SliceState<'s>] {
         // The watch may report late what was written before the run gave up.
-        let gave_up = reported_by(observed_until(self.hub.evidence, self.entry));
+        let gave_up = reported_by(observed_until(self.hub.evidence, self.driver_step));
         let next = self.next_action().unwrap_or(Micros::MAX);
         let first = self.place_at(since);
         let is_before = |state: &SliceState| state.seen_at <= gave_up && state.seen_at < next;
@@ -175,7 +175,7 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// When the driver next acts on the placement.
     fn next_action(&self) -> Option<Micros> {
-        let next = next_action(self.hub.evidence, self.entry, |step| {
+        let next = next_action(self.hub.evidence, self.driver_step, |step| {
             let placement = step.placement.as_ref();
             placement.is_some_and(|placement| placement.name == self.request.name)
         });
@@ -184,16 +184,20 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
 
     /// Why nothing proves that an answer is missing, if so.
     fn why_unknown(&self, since: Micros) -> Option<Reason> {
-        let until = reported_by(self.entry.last_deadline());
-        cut_short_before(self.hub.evidence, self.entry, self.entry.last_deadline())
-            .or_else(|| self.missed(since, until))
-            .or_else(|| self.unreached())
-            .or_else(|| self.ambiguous())
+        let until = reported_by(self.driver_step.last_deadline());
+        cut_short_before(
+            self.hub.evidence,
+            self.driver_step,
+            self.driver_step.last_deadline(),
+        )
+        .or_else(|| self.missed(since, until))
+        .or_else(|| self.unreached())
+        .or_else(|| self.ambiguous())
     }
 
     /// Explains that the watch missed part of the time, if so.
     fn missed(&self, since: Micros, until: Micros) -> Option<Reason> {
-        missed_after::<PlacementDecision>(self.hub.evidence, None, self.entry, (since, until))
+        missed_after::<PlacementDecision>(self.hub.evidence, None, self.driver_step, (since, until))
     }
 
     /// Explains that the requests of the run may not reach the scheduler, if so.
@@ -216,22 +220,22 @@ impl<'s, 'e> PlacementStep<'s, 'e> {
         let slices = self.histories.iter().flat_map(|history| history.objects());
         let schedulers: BTreeSet<&str> = slices.map(PlacementDecision::scheduler).collect();
         let names: Vec<String> = schedulers.into_iter().map(redacted).collect();
-        let action = describe(self.entry);
+        let action = describe(self.driver_step);
         (names.len() > 1).then(|| format!("slices of several schedulers answer {action}: {names:?}").into())
     }
 
     fn dated(&self, finding: Finding, expected: &str, slices: &[&PlacementDecision]) -> Finding {
-        let (start, gave_up) = (self.entry.until, self.entry.last_deadline());
+        let (start, gave_up) = (self.driver_step.until, self.driver_step.last_deadline());
         let patience = gave_up.duration_since(start).as_secs();
-        let (action, start) = (describe(self.entry), to_the_second(start));
+        let (action, start) = (describe(self.driver_step), to_the_second(start));
         let observed = format!("{} at {}", in_words(slices), to_the_second(gave_up));
         let finding = finding.observed(observed);
         finding.expected(format!("{expected} within {patience} s of {action} at {start}"))
     }
 
     fn late(&self, at: Micros, expected: &str) -> Finding {
-        let seconds = timestamp(at).duration_since(self.entry.until).as_secs();
-        let (patience, action) = (self.entry.patience_seconds, describe(self.entry));
+        let seconds = timestamp(at).duration_since(self.driver_step.until).as_secs();
+        let (patience, action) = (self.driver_step.patience_seconds, describe(self.driver_step));
         Finding::on(self.object(&[]), "the scheduler answered late")
             .at("decisions")
             .expected(format!("{expected} within {patience} s of {action}"))

@@ -17,19 +17,28 @@ use super::{
 /// A driver action on a member, and what followed on its profile.
 pub(crate) struct Step<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
-    pub(crate) entry: &'s DriverStep,
+    pub(crate) driver_step: &'s DriverStep,
     pub(crate) profile: &'s ObjectRef,
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
 }
 
 impl<'s, 'e> Step<'s, 'e> {
     /// The action with the profile that it concerns.
-    pub(crate) fn of(hub: &'s Hub<'e>, entry: &'s DriverStep) -> Result<Self, Reason> {
-        let unknown = || Reason::from(format!("the profile of {} is unknown", redacted(&entry.member)));
-        Self::on(hub, entry, entry.profile.as_ref().ok_or_else(unknown)?)
+    pub(crate) fn of(hub: &'s Hub<'e>, driver_step: &'s DriverStep) -> Result<Self, Reason> {
+        let unknown = || {
+            Reason::from(format!(
+                "the profile of {} is unknown",
+                redacted(&driver_step.member)
+            ))
+        };
+        Self::on(
+            hub,
+            driver_step,
+            driver_step.profile.as_ref().ok_or_else(unknown)?,
+        )
     }
 
-    fn on(hub: &'s Hub<'e>, entry: &'s DriverStep, profile: &'s ObjectRef) -> Result<Self, Reason> {
+    fn on(hub: &'s Hub<'e>, driver_step: &'s DriverStep, profile: &'s ObjectRef) -> Result<Self, Reason> {
         let of_name = hub.evidence.histories_named(&profile.namespace, &profile.name);
         let histories: Vec<&History<ClusterProfile>> = of_name.collect();
         if histories.is_empty() {
@@ -37,7 +46,7 @@ impl<'s, 'e> Step<'s, 'e> {
         }
         Ok(Self {
             hub,
-            entry,
+            driver_step,
             profile,
             timeline: Timeline::of_name(hub.evidence, &histories),
         })
@@ -45,7 +54,7 @@ impl<'s, 'e> Step<'s, 'e> {
 
     /// The profile when the action began; none if there was none.
     pub(crate) fn before(&self) -> Option<&'e ClusterProfile> {
-        self.last_seen_before(self.entry.from.as_microsecond())
+        self.last_seen_before(self.driver_step.from.as_microsecond())
     }
 
     /// The profile when the action began, if the run watched it at that time.
@@ -53,13 +62,18 @@ impl<'s, 'e> Step<'s, 'e> {
     /// # Errors
     /// The reason why it is not known.
     pub(crate) fn before_surely(&self) -> Result<Option<&'e ClusterProfile>, Reason> {
-        let began = self.entry.from.as_microsecond();
+        let began = self.driver_step.from.as_microsecond();
         let moments = self.timeline.moments();
         let count = moments.partition_point(|moment| moment.seen_at < began);
         if count > 0 && moments[count - 1].is_observed() {
             return Ok(self.before());
         }
-        Err(format!("{} was not watched before {}", self.profile, describe(self.entry)).into())
+        Err(format!(
+            "{} was not watched before {}",
+            self.profile,
+            describe(self.driver_step)
+        )
+        .into())
     }
 
     /// The profile as last seen by the deadline; none if there was none.
@@ -70,18 +84,19 @@ impl<'s, 'e> Step<'s, 'e> {
     /// The driver's last action of a kind on the same member before this one.
     pub(crate) fn earlier(&self, action: DriverAction) -> Option<Step<'s, 'e>> {
         let driver = self.hub.evidence.driver.as_ref()?;
-        let is_earlier = |step: &&DriverStep| step.member == self.entry.member && step.from < self.entry.from;
+        let is_earlier =
+            |step: &&DriverStep| step.member == self.driver_step.member && step.from < self.driver_step.from;
         let earlier = driver.steps_of(action).filter(is_earlier);
         Step::of(self.hub, earlier.max_by_key(|step| step.from)?).ok()
     }
 
     /// The member's profile as the driver recognized it afterwards, if it has another name.
     pub(crate) fn renamed(&self) -> Option<Step<'s, 'e>> {
-        let after = self.entry.profile_after.as_ref()?;
+        let after = self.driver_step.profile_after.as_ref()?;
         if (&after.namespace, &after.name) == (&self.profile.namespace, &self.profile.name) {
             return None;
         }
-        Self::on(self.hub, self.entry, after).ok()
+        Self::on(self.hub, self.driver_step, after).ok()
     }
 
     /// The driver's next attempt to join the member again.
@@ -99,13 +114,13 @@ impl<'s, 'e> Step<'s, 'e> {
     /// The driver's next action on the same member or profile.
     pub(super) fn next_action(&self) -> Option<&'e DriverStep> {
         let (namespace, name) = (&*self.profile.namespace, &*self.profile.name);
-        next_action(self.hub.evidence, self.entry, |step| {
-            step.member == self.entry.member || is_on_profile(step, namespace, name)
+        next_action(self.hub.evidence, self.driver_step, |step| {
+            step.member == self.driver_step.member || is_on_profile(step, namespace, name)
         })
     }
 
     pub(crate) fn written_at(&self, is_own: impl Fn(&ClusterProfile) -> bool) -> Option<Micros> {
-        let began = self.entry.from.as_microsecond();
+        let began = self.driver_step.from.as_microsecond();
         let moments = self.timeline.moments();
         let first = moments.partition_point(|moment| moment.seen_at < began);
         let mut places =
@@ -132,7 +147,7 @@ impl<'e> Step<'_, 'e> {
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
         violation: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
     ) -> Answer {
-        let ended_early = cut_short(self.hub.evidence, self.entry).or_else(|| self.interrupted());
+        let ended_early = cut_short(self.hub.evidence, self.driver_step).or_else(|| self.interrupted());
         match self.timeline.by(self.last_observation(), &expected) {
             Certainty::Yes => return Answer::Kept,
             Certainty::Unknown(reason) => return Answer::Unknown(ended_early.unwrap_or(reason)),
@@ -146,14 +161,14 @@ impl<'e> Step<'_, 'e> {
             return Answer::Unknown(BY_OTHERS.into());
         }
         finding.name_object(|| self.object_at_deadline());
-        let expected = within(self.entry, &finding.expected);
-        let observed = in_the_end(self.entry, &finding.observed);
+        let expected = within(self.driver_step, &finding.expected);
+        let observed = in_the_end(self.driver_step, &finding.observed);
         Answer::broken(finding.expected(expected).observed(observed))
     }
 
     /// Whether the profile was as expected after the action, and another client is known to have undone that.
     fn was_undone_by_other(&self, expected: impl Fn(Option<&ClusterProfile>) -> bool, field: &str) -> bool {
-        let (began, last) = (self.entry.from.as_microsecond(), self.last_observation());
+        let (began, last) = (self.driver_step.from.as_microsecond(), self.last_observation());
         let is_expected =
             |version: Option<&'e Version<ClusterProfile>>| expected(version.map(|version| &version.object));
         let mut changes: Vec<_> = self.timeline.changes().collect();
@@ -173,10 +188,10 @@ impl<'e> Step<'_, 'e> {
         expected: impl Fn(Option<&ClusterProfile>) -> bool,
         finding: impl FnOnce(Option<&'e ClusterProfile>) -> Finding,
     ) -> Answer {
-        let action = describe(self.entry);
+        let action = describe(self.driver_step);
         match self.written_at(is_own) {
             None => Answer::unknown(format!("the watch did not show what {action} wrote")),
-            Some(at) if at > self.entry.deadline().as_microsecond() => {
+            Some(at) if at > self.driver_step.deadline().as_microsecond() => {
                 Answer::unknown(format!("the watch showed late what {action} wrote"))
             }
             Some(_) => self.expect(expected, finding),
@@ -186,7 +201,7 @@ impl<'e> Step<'_, 'e> {
     /// Whether a condition was True when the action began, so that it can be expected to change. If not, the answer instead.
     pub(crate) fn was_true(&self, kind: &str) -> Result<(), Answer> {
         let condition = self.before().and_then(|profile| profile.condition(kind));
-        let (profile, action) = (self.profile.path(), describe(self.entry));
+        let (profile, action) = (self.profile.path(), describe(self.driver_step));
         let is_reported = |profile: &ClusterProfile| profile.condition(kind).is_some();
         Err(match condition.map(|condition| &*condition.status) {
             Some("True") => return Ok(()),
@@ -209,7 +224,7 @@ impl<'e> Step<'_, 'e> {
         violation: impl FnOnce(&str) -> Finding,
     ) -> Answer {
         let holds = |place: usize| self.timeline.object(place).is_some_and(&again);
-        let deadline = self.entry.deadline().as_microsecond();
+        let deadline = self.driver_step.deadline().as_microsecond();
         let next = self.next_action().map(|next| next.from.as_microsecond());
         let intervals = self.timeline.intervals(holds).between(deadline, next);
         match intervals.longer_than(GRACE) {
@@ -248,8 +263,8 @@ impl<'e> Step<'_, 'e> {
 
     /// The last moment that counts as a reaction. What was seen at exactly the end may be a reaction to the next action.
     pub(super) fn last_observation(&self) -> Micros {
-        let (evidence, deadline) = (self.hub.evidence, self.entry.deadline());
-        let until = Some(observed_until(evidence, self.entry)).filter(|until| *until < deadline);
+        let (evidence, deadline) = (self.hub.evidence, self.driver_step.deadline());
+        let until = Some(observed_until(evidence, self.driver_step)).filter(|until| *until < deadline);
         let next = self.next_action().map(|next| next.from);
         let ends = until.into_iter().chain(next);
         let before_ends = ends.map(|end| end.as_microsecond().saturating_sub(1));
@@ -259,8 +274,8 @@ impl<'e> Step<'_, 'e> {
     /// Explains that the driver acted on the member again before the deadline, if so.
     fn interrupted(&self) -> Option<Reason> {
         let next = self.next_action();
-        let next = next.filter(|next| next.from <= self.entry.deadline())?;
-        let (next, action) = (describe(next), describe(self.entry));
+        let next = next.filter(|next| next.from <= self.driver_step.deadline())?;
+        let (next, action) = (describe(next), describe(self.driver_step));
         Some(format!("{next} came before the deadline of {action}").into())
     }
 
@@ -270,11 +285,11 @@ impl<'e> Step<'_, 'e> {
         holds: impl Fn(&ClusterProfile) -> bool,
         finding: impl FnOnce(&'e ClusterProfile) -> Finding,
     ) -> Answer {
-        let action = describe(self.entry);
+        let action = describe(self.driver_step);
         let Some(write_at) = self.written_at(&holds) else {
             return Answer::unknown(format!("the watch did not show what {action} wrote"));
         };
-        let until = observed_until(self.hub.evidence, self.entry).as_microsecond();
+        let until = observed_until(self.hub.evidence, self.driver_step).as_microsecond();
         let moments = self.timeline.moments();
         let is_within = |place: &usize| (write_at..until).contains(&moments[*place].seen_at);
         let within = (0..moments.len()).filter(is_within);
@@ -290,17 +305,23 @@ impl<'e> Step<'_, 'e> {
         if self.last_seen_before(until).is_none() {
             return Answer::unknown(format!("{} was deleted after {action}", self.profile));
         }
-        let unseen = cut_short(self.hub.evidence, self.entry).or_else(|| self.missed(until));
+        let unseen = cut_short(self.hub.evidence, self.driver_step).or_else(|| self.missed(until));
         unseen.map_or(Answer::Kept, Answer::Unknown)
     }
 
     /// Explains that the watch missed part of the time until a moment, if so.
     fn missed(&self, until: Micros) -> Option<Reason> {
         let moments = self.timeline.moments().iter();
-        let began = self.entry.from.as_microsecond();
+        let began = self.driver_step.from.as_microsecond();
         let mut within = moments.filter(|moment| (began..until).contains(&moment.seen_at));
         let is_missed = within.any(|moment| !moment.is_observed());
-        is_missed.then(|| format!("the watch missed part of the time after {}", describe(self.entry)).into())
+        is_missed.then(|| {
+            format!(
+                "the watch missed part of the time after {}",
+                describe(self.driver_step)
+            )
+            .into()
+        })
     }
 
     /// The profile as it was last seen before the deadline.

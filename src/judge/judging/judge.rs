@@ -62,7 +62,7 @@ pub fn unsettled(evidence: &Evidence, selection: &Selection) -> Awaited {
     awaited
 }
 
-/// The verdicts on rules, in their order. `known` are verdicts by other editions.
+/// The verdicts on rules, in their order.
 fn verdicts<'e>(
     rules: &[ClaimedRule],
     hub: &Arc<WholeHub<'e>>,

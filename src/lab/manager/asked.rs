@@ -29,7 +29,7 @@ impl Manager {
         let joining = self.world.joining();
         let mut members = Members {
             from_secrets: true,
-            only_access: true,
+            is_exclusive: true,
             ..Members::default()
         };
         let (mut tokens, mut hosts) = (HashMap::new(), BTreeMap::new());

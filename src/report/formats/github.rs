@@ -27,16 +27,16 @@ pub fn annotations(report: &Report) -> String {
     let mut text = String::new();
     for (command, which) in [("error", Verdict::Fail), ("warning", Verdict::Warn)] {
         let verdicts = report.judgement.verdicts.iter();
-        let findings: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
+        let selected: Vec<&RuleVerdict> = verdicts.filter(|verdict| verdict.verdict == which).collect();
         // The last annotation counts the omitted rules.
-        let most = if findings.len() > SHOWN { SHOWN - 1 } else { SHOWN };
-        for verdict in findings.iter().take(most) {
+        let most = if selected.len() > SHOWN { SHOWN - 1 } else { SHOWN };
+        for verdict in selected.iter().take(most) {
             let rule = verdict.rule;
             let title = format!("{} [{}]", rule.id, verdict.applies.weight());
             text += &line(command, &title, &lines(verdict));
         }
-        if findings.len() > most {
-            let more = count(findings.len() - most, "more rule");
+        if selected.len() > most {
+            let more = count(selected.len() - most, "more rule");
             text += &line(command, SUITE, &[format!("{more}: see the log")]);
         }
     }

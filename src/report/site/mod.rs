@@ -181,9 +181,9 @@ impl<'a> BoardSection<'a> {
         let editions = role.editions().filter(is_judged).collect();
         let has_verdict = |rule: &&Rule| versions.iter().any(|version| !version.marks(rule).is_empty());
         let rules = rules::all().iter().filter(has_verdict);
-        let (mut leading, undisputed): (Vec<_>, Vec<_>) = rules.partition(|rule| fails(&versions, rule));
+        let (mut leading, passing): (Vec<_>, Vec<_>) = rules.partition(|rule| fails(&versions, rule));
         let (differing, rest): (Vec<_>, Vec<_>) =
-            undisputed.into_iter().partition(|rule| differs(&versions, rule));
+            passing.into_iter().partition(|rule| differs(&versions, rule));
         leading.extend(differing);
         Self {
             role,

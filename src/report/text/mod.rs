@@ -36,11 +36,11 @@ pub fn count(number: usize, what: &str) -> String {
 
 /// Lists things as a sentence does, such as `a, b and c`; none if there are none.
 pub(crate) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
-    let (last, first) = things.split_last()?;
-    let first: Vec<&str> = first.iter().map(AsRef::as_ref).collect();
-    Some(match &first[..] {
+    let (last, earlier) = things.split_last()?;
+    let earlier: Vec<&str> = earlier.iter().map(AsRef::as_ref).collect();
+    Some(match &earlier[..] {
         [] => last.as_ref().to_owned(),
-        first => format!("{} and {}", first.join(", "), last.as_ref()),
+        earlier => format!("{} and {}", earlier.join(", "), last.as_ref()),
     })
 }
 

@@ -361,12 +361,12 @@ async fn no_secret_of_a_member_gets_out() {
         "server: 'https://127.0.0.1:1'".to_owned(),
     ]);
     let users = table(MEMBER_USERS).map(|row| row[0]);
-    let accesses = clusters
+    let kubeconfigs = clusters
         .iter()
         .flat_map(|cluster| users.clone().map(move |user| kubeconfig(cluster, user)));
     let mut members = String::new();
     let mut count = 0;
-    for (number, kubeconfig) in accesses.enumerate() {
+    for (number, kubeconfig) in kubeconfigs.enumerate() {
         folder.write(&format!("{number}.kubeconfig"), &kubeconfig);
         let name = format!("m{number}");
         let name = if number == 0 { "a" } else { &name };

@@ -225,3 +225,13 @@ pub(super) fn find_bootstrap(text: &str, finds: &mut Vec<Find>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_format_of_an_issuer_compiles() {
+        assert!(FORMATS.iter().all(|format| Regex::new(format.pattern).is_ok()));
+    }
+}

@@ -133,11 +133,12 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, object: &ObjectKey) -> Result<Vec
             && !request.is_the_suites()
             && parts.any(|part| part == FINALIZERS)
     });
-    let (consumers, clients): (Vec<&Request>, Vec<&Request>) = setters.partition(|request| run.sent(request));
-    match (consumers.is_empty(), clients.is_empty()) {
+    let (by_consumer, by_other_clients): (Vec<&Request>, Vec<&Request>) =
+        setters.partition(|request| run.sent(request));
+    match (by_consumer.is_empty(), by_other_clients.is_empty()) {
         (true, true) => Err("the audit log does not show who set finalizers"),
         (false, false) => Err("another client also sets finalizers; cannot attribute the remaining one"),
-        _ => Ok(consumers),
+        _ => Ok(by_consumer),
     }
 }
 

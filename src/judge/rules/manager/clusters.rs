@@ -27,10 +27,10 @@ pub(crate) enum Identity {
         clusterset: Option<String>,
     },
     /// All endpoints of a profile without access providers.
-    Endpoints(BTreeSet<Place>),
+    Endpoints(BTreeSet<String>),
     /// The hosts, ports, and paths of all access providers, each with a digest of its other settings.
     Access {
-        servers: Vec<(Place, u64)>,
+        servers: Vec<(Box<str>, u64)>,
         has_ca: bool,
     },
 }
@@ -287,7 +287,7 @@ fn access(profile: &ClusterProfile) -> Option<IdentityInField<'_>> {
         let ca = cluster.certificate_authority_data.as_deref();
         has_ca |= ca.is_some_and(|ca| !ca.is_empty());
         is_public |= !place.is_private();
-        servers.push((place, digest(cluster)));
+        servers.push((place.to_string().into_boxed_str(), digest(cluster)));
     }
     let first = providers(profile).next().filter(|_| has_ca || is_public)?;
     Some(IdentityInField {
@@ -319,7 +319,7 @@ fn endpoints(profile: &ClusterProfile) -> Option<IdentityInField<'_>> {
     let places: Vec<Place> = places.collect::<Option<_>>()?;
     let is_public = places.iter().any(|place| !place.is_private());
     is_public.then(|| IdentityInField {
-        identity: Identity::Endpoints(places.into_iter().collect()),
+        identity: Identity::Endpoints(places.iter().map(Place::to_string).collect()),
         field: IdentityField::Property(PROPERTY_ENDPOINTS),
         value: &property.value,
     })

@@ -228,11 +228,11 @@ fn may_list(evidence: &Evidence, resource: &str, namespace: &str) -> Option<bool
 /// `consumers/secrets-retired`: after a member left and did not join again, no Secret names its profile. Secrets are
 /// read once, at the end of the run.
 pub(crate) fn secrets_retired(step: &Step) -> Answer {
-    match step.entry.secrets_before {
+    match step.driver_step.secrets_before {
         Some(0) => return Answer::NotApplicable,
         Some(_) => {}
         None => {
-            let action = describe(step.entry);
+            let action = describe(step.driver_step);
             return Answer::unknown(format!("the number of Secrets before {action} could not be read"));
         }
     }
@@ -241,7 +241,7 @@ pub(crate) fn secrets_retired(step: &Step) -> Answer {
     if remaining.is_empty() {
         return Answer::Kept;
     }
-    if let Some(reason) = cut_short(step.hub.evidence, step.entry) {
+    if let Some(reason) = cut_short(step.hub.evidence, step.driver_step) {
         return Answer::Unknown(reason);
     }
     match step.joins_again().map(|join| &join.outcome) {
@@ -260,7 +260,7 @@ pub(crate) fn secrets_retired(step: &Step) -> Answer {
             label_path(LABEL_SECRET_PROFILE),
             redacted(&step.profile.name),
         );
-        finding.expected(within(step.entry, "no such Secret"))
+        finding.expected(within(step.driver_step, "no such Secret"))
     }))
 }
 

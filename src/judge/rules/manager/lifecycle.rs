@@ -9,19 +9,19 @@ use crate::{
 };
 
 /// `lifecycle/join-creates-profile`: after a member joined, there is a profile that the driver recognizes as its own.
-pub(crate) fn join_creates_profile(entry: &DriverStep, hub: &Hub) -> Answer {
-    if entry.profile.is_some() {
+pub(crate) fn join_creates_profile(driver_step: &DriverStep, hub: &Hub) -> Answer {
+    if driver_step.profile.is_some() {
         let absence = |_: Option<&_>| Finding::at_field("metadata.name", "none").expected("a profile");
         let answer = |step: Step| step.expect(|profile| profile.is_some(), absence);
-        return Step::of(hub, entry).map_or_else(Answer::Unknown, answer);
+        return Step::of(hub, driver_step).map_or_else(Answer::Unknown, answer);
     }
     // The driver recognized no profile of the member.
-    if let Err(reason) = nothing_appeared(hub, entry) {
+    if let Err(reason) = nothing_appeared(hub, driver_step) {
         return Answer::Unknown(reason);
     }
-    let member = object_named(KIND, ("", &entry.member));
-    let finding = Finding::at_field_of(member, "metadata.name", in_the_end(entry, "none"));
-    Answer::broken(finding.expected(within(entry, "a profile")))
+    let member = object_named(KIND, ("", &driver_step.member));
+    let finding = Finding::at_field_of(member, "metadata.name", in_the_end(driver_step, "none"));
+    Answer::broken(finding.expected(within(driver_step, "a profile")))
 }
 
 /// `lifecycle/join-fills-status`: after a member joined, its profile has a version, Joined True, ControlPlaneHealthy
@@ -74,34 +74,34 @@ fn lacking(profile: &ClusterProfile, edition: Edition) -> Vec<(String, String)> 
 
 /// `lifecycle/restart-keeps-profiles`: each profile whose member was joined before the restart stays there with its
 /// uid, and is not deleted.
-pub(crate) fn restart_keeps_profiles(entry: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn restart_keeps_profiles(driver_step: &DriverStep, hub: &Hub) -> Answer {
     let message = "a profile was deleted or re-created when the manager restarted";
-    match keeps(entry, hub, message, |_| true) {
-        Answer::NotApplicable => no_profile_before(entry),
+    match keeps(driver_step, hub, message, |_| true) {
+        Answer::NotApplicable => no_profile_before(driver_step),
         answer => answer,
     }
 }
 
 /// `lifecycle/cut-off-keeps-profiles`: each profile whose member was joined before the manager was cut off stays there
 /// with its uid, and is not deleted. If a namespace was deleted, so do the profiles of other namespaces.
-pub(crate) fn cut_off_keeps_profiles(entry: &DriverStep, hub: &Hub) -> Answer {
-    let is_namespace_gone = entry.action == DriverAction::DeleteNamespace;
+pub(crate) fn cut_off_keeps_profiles(driver_step: &DriverStep, hub: &Hub) -> Answer {
+    let is_namespace_gone = driver_step.action == DriverAction::DeleteNamespace;
     let message = if is_namespace_gone {
         "a profile was deleted or re-created when another namespace was deleted"
     } else {
         "a profile was deleted or re-created when the manager could not reach the source of its members"
     };
-    let in_namespace = entry.profile.as_ref().filter(|_| is_namespace_gone);
-    let is_elsewhere = |namespace: &str| in_namespace.is_none_or(|profile| profile.namespace != namespace);
-    match keeps(entry, hub, message, is_elsewhere) {
-        Answer::NotApplicable if !is_namespace_gone => no_profile_before(entry),
+    let profile_there = driver_step.profile.as_ref().filter(|_| is_namespace_gone);
+    let is_elsewhere = |namespace: &str| profile_there.is_none_or(|profile| profile.namespace != namespace);
+    match keeps(driver_step, hub, message, is_elsewhere) {
+        Answer::NotApplicable if !is_namespace_gone => no_profile_before(driver_step),
         answer => answer,
     }
 }
 
 /// Kept if each joined profile stays there, in the namespaces for which `is_guarded` holds; not applicable without any.
 fn keeps(
-    entry: &DriverStep,
+    driver_step: &DriverStep,
     hub: &Hub,
     message_deleted: &'static str,
     is_guarded: impl Fn(&str) -> bool,
@@ -112,25 +112,29 @@ fn keeps(
         message_deleted,
     };
     let is_kept = |object: &&JudgedObject<ClusterProfile>| {
-        object.last_before(entry.from).is_some_and(has_member)
+        object.last_before(driver_step.from).is_some_and(has_member)
             && is_guarded(&object.histories[0].last().metadata.namespace)
     };
-    let guarded = hub.profiles_before(entry).filter(is_kept).map(|object| Guarded {
-        histories: object.histories.clone(),
-        from: entry.from.as_microsecond(),
-        is_created_by_run: false,
-        until: next_action_on(hub.evidence, object.histories[0].last(), entry).unwrap_or(Micros::MAX),
-    });
-    untouched.judge(hub, entry, guarded)
+    let guarded = hub
+        .profiles_before(driver_step)
+        .filter(is_kept)
+        .map(|object| Guarded {
+            histories: object.histories.clone(),
+            from: driver_step.from.as_microsecond(),
+            is_created_by_run: false,
+            until: next_action_on(hub.evidence, object.histories[0].last(), driver_step)
+                .unwrap_or(Micros::MAX),
+        });
+    untouched.judge(hub, driver_step, guarded)
 }
 
-fn no_profile_before(entry: &DriverStep) -> Answer {
-    Answer::unknown(format!("there was no profile before {}", describe(entry)))
+fn no_profile_before(driver_step: &DriverStep) -> Answer {
+    Answer::unknown(format!("there was no profile before {}", describe(driver_step)))
 }
 
 /// `lifecycle/foreign-profiles-untouched`: the implementation neither changes nor deletes the run's profile of another
 /// manager, after its creation, after a change of its spec, and after its re-creation.
-pub(crate) fn foreign_profiles_untouched(entry: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn foreign_profiles_untouched(driver_step: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched {
         changed: |before: &ClusterProfile, after: &ClusterProfile| {
             first_different([
@@ -143,8 +147,11 @@ pub(crate) fn foreign_profiles_untouched(entry: &DriverStep, hub: &Hub) -> Answe
         message_changed: "a profile of another manager was changed",
         message_deleted: "a profile of another manager was deleted",
     };
-    let created = entry.profile_after.as_ref().or(entry.profile.as_ref());
-    untouched.judge_created(hub, entry, created)
+    let created = driver_step
+        .profile_after
+        .as_ref()
+        .or(driver_step.profile.as_ref());
+    untouched.judge_created(hub, driver_step, created)
 }
 
 /// `lifecycle/deleted-profile-restored`: after the run deleted a joined member's profile, the member has a profile with
@@ -159,7 +166,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
     };
     let answer = step.expect(is_new, absence);
     let Answer::Broken(_) = answer else { return answer };
-    let action = describe(step.entry);
+    let action = describe(step.driver_step);
     if step.at_deadline().is_some() {
         return Answer::unknown(format!("{} was still there after {action}", step.profile));
     }
@@ -178,7 +185,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
 
 /// `lifecycle/status-restored`: the field that the run changed has another value again, and one at all if it had one.
 pub(crate) fn status_restored(step: &Step) -> Answer {
-    let Some(change) = &step.entry.change else {
+    let Some(change) = &step.driver_step.change else {
         return does_not_record(step);
     };
     let value = |profile: &ClusterProfile| text_at(profile, &change.path);
@@ -199,7 +206,7 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
 }
 
 fn does_not_record(step: &Step) -> Answer {
-    let action = describe(step.entry);
+    let action = describe(step.driver_step);
     Answer::unknown(format!("{action} does not record what it changed"))
 }
 
@@ -220,7 +227,7 @@ pub(crate) fn label_restored(step: &Step) -> Answer {
 /// `identity/display-name-kept`: after the run set `spec.displayName`, no change by the implementation takes that value
 /// away.
 pub(crate) fn display_name_kept(step: &Step) -> Answer {
-    let change = step.entry.change.as_ref();
+    let change = step.driver_step.change.as_ref();
     let Some(name) = change.and_then(|change| change.after.as_deref()) else {
         return does_not_record(step);
     };

@@ -104,7 +104,7 @@ fn wrong_status(profile: Option<&ClusterProfile>, kind: &str, message: &str) -> 
 /// `lifecycle/heal-restores-status`: once the member is back, the profile reports again all that it reported before the
 /// outage.
 pub(crate) fn heal_restores_status(step: &Step) -> Answer {
-    let outage = match step.entry.action {
+    let outage = match step.driver_step.action {
         DriverAction::Reconnect => DriverAction::Disconnect,
         _ => DriverAction::Break,
     };
@@ -138,7 +138,7 @@ fn describe_lost(fields: &[String]) -> String {
 /// `version/follows-upgrade`: after an upgrade, the profile reports the version of the action, a vendor's build or a
 /// patch of it. If the driver names none, another version than before.
 pub(crate) fn follows_upgrade(step: &Step) -> Answer {
-    let change = step.entry.change.as_ref();
+    let change = step.driver_step.change.as_ref();
     let release = change.and_then(|change| change.after.as_deref());
     let release = release.filter(|release| !release.is_empty());
     let version = |profile: Option<&'_ ClusterProfile>| {
@@ -151,7 +151,7 @@ pub(crate) fn follows_upgrade(step: &Step) -> Answer {
         (None, version) => version != before.as_deref(),
     };
     if is_followed(before.as_deref()) {
-        let action = describe(step.entry);
+        let action = describe(step.driver_step);
         return Answer::unknown(format!("{} had that version before {action}", step.profile));
     }
     step.expect(

@@ -73,7 +73,7 @@ fn by_name<'s>(slices: &[&'s PlacementDecision]) -> Vec<&'s PlacementDecision> {
 
 /// `placement-slices/key-shared`: all slices of a placement that the limit has cut have a decision key.
 pub(crate) fn key_shared(step: &PlacementStep) -> Answer {
-    let from = step.entry.from.as_microsecond();
+    let from = step.driver_step.from.as_microsecond();
     let mut cut = step
         .states_until_next(from)
         .filter(|state| is_cut(&state.slices))

@@ -48,7 +48,7 @@ fn finding_on(step: &PlacementStep, slices: &[&PlacementDecision], message: &str
 /// `placement-lifecycle/crosses-the-limit`: a decision gets a second slice for its 101st cluster, and loses it with
 /// that cluster. No slice is ever larger.
 pub(crate) fn crosses_the_limit(step: &PlacementStep) -> Answer {
-    let states = step.states_until_next(step.entry.from.as_microsecond());
+    let states = step.states_until_next(step.driver_step.from.as_microsecond());
     let slices = states.flat_map(|state| state.slices.iter().copied());
     let largest = slices.max_by_key(|slice| slice.clusters().len());
     if let Some(large) = largest.filter(|slice| slice.clusters().len() > LARGEST_SLICE) {
@@ -112,10 +112,10 @@ fn well_members<'h>(step: &'h PlacementStep) -> impl Iterator<Item = &'h Cluster
     let is_well = move |profile: &&ClusterProfile| {
         is_true(profile, CONDITION_JOINED) && is_true(profile, CONDITION_HEALTHY)
     };
-    let entry = step.entry;
+    let driver_step = step.driver_step;
     step.hub.profiles().iter().filter_map(move |object| {
-        object.last_before(entry.until).filter(is_well)?;
-        object.last_before(entry.last_deadline()).filter(is_well)
+        object.last_before(driver_step.until).filter(is_well)?;
+        object.last_before(driver_step.last_deadline()).filter(is_well)
     })
 }
 
@@ -165,7 +165,7 @@ fn has_owner_of_request(step: &PlacementStep, slice: &PlacementDecision) -> bool
 /// Slices that are there again after all of them were deleted.
 fn came_back(step: &PlacementStep) -> Answer {
     let is_gone = |state: &&SliceState| step.published(&state.slices).is_empty();
-    let end = step.entry.until.as_microsecond();
+    let end = step.driver_step.until.as_microsecond();
     let Some(gap) = step.states_until_next(end).find(is_gone) else {
         return Answer::Kept;
     };
@@ -183,7 +183,7 @@ fn came_back(step: &PlacementStep) -> Answer {
         to_the_second(timestamp(again.seen_at)),
     );
     let finding = slices_left(step, &slices, message).map(|finding| {
-        let finding = finding.expected(format!("no slice after {}", describe(step.entry)));
+        let finding = finding.expected(format!("no slice after {}", describe(step.driver_step)));
         finding.observed(format!("{count} since {since}"))
     });
     finding.map_or_else(Answer::Unknown, |finding| Answer::all([finding]))
@@ -197,7 +197,7 @@ pub(crate) fn restored(step: &PlacementStep) -> Answer {
         Err(reason) => return Answer::Unknown(reason),
     };
     let clusters = clusters_without_slice(step, write);
-    let message = match step.entry.action {
+    let message = match step.driver_step.action {
         DriverAction::DeleteSlice => "a slice that another client deleted is not restored",
         _ => "a slice that another client emptied is not restored",
     };
@@ -211,7 +211,7 @@ pub(crate) fn restored(step: &PlacementStep) -> Answer {
 
 /// How many clusters the decision had in its other slices before the run's write.
 fn clusters_without_slice(step: &PlacementStep, write: &SliceState) -> usize {
-    let name = step.entry.slice.as_ref().map(|slice| slice.name.as_str());
+    let name = step.driver_step.slice.as_ref().map(|slice| slice.name.as_str());
     let before = step.state_before(write);
     let mut slices = before.map_or_else(Vec::new, |before| before.slices.clone());
     slices.retain(|slice| Some(&*slice.metadata.name) != name);
@@ -223,10 +223,10 @@ fn clusters_without_slice(step: &PlacementStep, write: &SliceState) -> usize {
 /// # Errors
 /// The reason why there is none.
 fn own_write<'h, 's>(step: &'h PlacementStep<'s, '_>) -> Result<&'h SliceState<'s>, Reason> {
-    let action = describe(step.entry);
+    let action = describe(step.driver_step);
     let unseen = || Reason::from(format!("the watch did not show what {action} wrote"));
-    let slice = step.entry.slice.as_ref().ok_or_else(unseen)?;
-    let is_deletion = step.entry.action == DriverAction::DeleteSlice;
+    let slice = step.driver_step.slice.as_ref().ok_or_else(unseen)?;
+    let is_deletion = step.driver_step.action == DriverAction::DeleteSlice;
     if is_deletion {
         let mut histories = step.histories.iter();
         let history = histories.find(|history| *history.last().metadata.uid == *slice.uid);
@@ -248,21 +248,21 @@ fn own_write<'h, 's>(step: &'h PlacementStep<'s, '_>) -> Result<&'h SliceState<'
             slices.any(|present| *present.metadata.name == *slice.name && present.clusters().is_empty())
         }
     };
-    let from = step.entry.from.as_microsecond();
+    let from = step.driver_step.from.as_microsecond();
     let mut states = step.states_until_next(from).filter(|state| state.seen_at >= from);
     states.find(is_written).ok_or_else(unseen)
 }
 
 /// `placement-lifecycle/restart-keeps`: each slice of the run's placement keeps its uid and its list of clusters, in
 /// order, while the scheduler restarts.
-pub(crate) fn restart_keeps(entry: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn restart_keeps(driver_step: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched::<PlacementDecision> {
         changed: |before, after| (before.decisions != after.decisions).then_some("decisions"),
         message_changed: "a slice was rewritten when the scheduler restarted",
         message_deleted: "a slice was deleted when the scheduler restarted",
     };
     let steps = || hub.evidence.driver_steps();
-    let is_before = |step: &&DriverStep| step.scenario == Scenario::Restart && step.from < entry.from;
+    let is_before = |step: &&DriverStep| step.scenario == Scenario::Restart && step.from < driver_step.from;
     let before = steps().filter(is_before);
     let Some(placement) = before.filter_map(|step| step.placement.as_ref()).next_back() else {
         return Answer::NotApplicable;
@@ -273,15 +273,17 @@ pub(crate) fn restart_keeps(entry: &DriverStep, hub: &Hub) -> Answer {
         step.action == DriverAction::Unplace && request.is_some_and(|request| request.name == placement.name)
     };
     let unplaced = steps().find(is_unplaced);
-    let names = slices_before(hub, entry, placement);
+    let names = slices_before(hub, driver_step, placement);
     let guarded = names.into_values().map(|histories| Guarded {
         histories,
-        from: entry.from.as_microsecond(),
+        from: driver_step.from.as_microsecond(),
         is_created_by_run: false,
         until: unplaced.map_or(Micros::MAX, |step| step.from.as_microsecond()),
     });
-    match untouched.judge(hub, entry, guarded) {
-        Answer::NotApplicable => Answer::unknown(format!("there was no slice before {}", describe(entry))),
+    match untouched.judge(hub, driver_step, guarded) {
+        Answer::NotApplicable => {
+            Answer::unknown(format!("there was no slice before {}", describe(driver_step)))
+        }
         answer => answer,
     }
 }
@@ -289,7 +291,7 @@ pub(crate) fn restart_keeps(entry: &DriverStep, hub: &Hub) -> Answer {
 /// The slices of a placement that existed before an action, by namespace and name.
 fn slices_before<'e>(
     hub: &Hub<'e>,
-    entry: &DriverStep,
+    driver_step: &DriverStep,
     placement: &'e PlacementRequest,
 ) -> BTreeMap<(&'e str, &'e str), Vec<&'e SliceHistory>> {
     let slices = placement.slices(&hub.evidence.slices, &hub.evidence.header.scope);
@@ -301,8 +303,8 @@ fn slices_before<'e>(
     }
     let existed = |history: &&SliceHistory| {
         let versions = history.versions.iter();
-        let before = versions.take_while(|version| version.received() < entry.from);
-        let is_deleted = history.deleted.is_some_and(|deleted| deleted < entry.from);
+        let before = versions.take_while(|version| version.received() < driver_step.from);
+        let is_deleted = history.deleted.is_some_and(|deleted| deleted < driver_step.from);
         let last = before.last().filter(|_| !is_deleted);
         last.is_some_and(|version| version.object.metadata.deletion_timestamp.is_none())
     };
@@ -312,7 +314,7 @@ fn slices_before<'e>(
 
 /// `placement-ownership/foreign-decisions-untouched`: the scheduler neither changes nor deletes the run's slice of
 /// another scheduler.
-pub(crate) fn foreign_decisions_untouched(entry: &DriverStep, hub: &Hub) -> Answer {
+pub(crate) fn foreign_decisions_untouched(driver_step: &DriverStep, hub: &Hub) -> Answer {
     let untouched = Untouched {
         changed: |before: &PlacementDecision, after: &PlacementDecision| {
             let (was, is) = (&before.metadata, &after.metadata);
@@ -330,5 +332,5 @@ pub(crate) fn foreign_decisions_untouched(entry: &DriverStep, hub: &Hub) -> Answ
         message_changed: "a slice of another scheduler was changed",
         message_deleted: "a slice of another scheduler was deleted",
     };
-    untouched.judge_created(hub, entry, entry.slice.as_ref())
+    untouched.judge_created(hub, driver_step, driver_step.slice.as_ref())
 }

@@ -161,7 +161,7 @@ async fn a_way_that_was_given_goes_before_a_secret() {
     let mut plan = from_secrets(0, [("a", Fake::accepting())]);
     plan.members.access = vec![way("a", Fake::well().client())];
     // The others live nowhere.
-    plan.members.only_access = true;
+    plan.members.is_exclusive = true;
     world.secret("other", "b", &config).await;
     let evidence = world.collect(&plan, async {}).await;
     assert_eq!((evidence.members.len(), evidence.logins.len()), (1, 1));
