@@ -26,7 +26,7 @@ pub struct Member {
     pub samples: Vec<MemberSample>,
 }
 
-/// One round of answers of a member. Equal looks share their parts.
+/// One round of answers of a member. Equal samples share their parts.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MemberSample {

@@ -67,8 +67,8 @@ fn member<'a>(evidence: &'a Evidence, name: &str) -> &'a Member {
 }
 
 /// What the member was told to miss for a reason that has these words.
-fn missed<'a>(look: &'a MemberSample, words: &str) -> Vec<&'a MemberPart> {
-    let missing = look.missing.iter().filter(|(_, reason)| reason.contains(words));
+fn missed<'a>(sample: &'a MemberSample, words: &str) -> Vec<&'a MemberPart> {
+    let missing = sample.missing.iter().filter(|(_, reason)| reason.contains(words));
     missing.map(|(part, _)| part).collect()
 }
 
@@ -209,8 +209,8 @@ async fn a_member_is_asked_all_through_the_window() {
     assert_eq!(*evidence.requested(Kind::Members), Requested::Yes);
     let member = member(&evidence, "a");
     assert!(!member.profile.uid.is_empty() && member.access == "test a");
-    let at: Vec<i64> = member.samples.iter().map(|look| seconds(look.from)).collect();
-    assert_eq!(at, (0..10).map(|look| look * 30).collect::<Vec<_>>());
+    let at: Vec<i64> = member.samples.iter().map(|sample| seconds(sample.from)).collect();
+    assert_eq!(at, (0..10).map(|sample| sample * 30).collect::<Vec<_>>());
 
     let first = &member.samples[0];
     assert_eq!(first.version.as_deref(), Some("v1.33.1+k3s1"));
@@ -251,10 +251,10 @@ async fn a_member_is_asked_all_through_the_window() {
 #[tokio::test(start_paused = true)]
 async fn long_windows_are_looked_into_less_often_and_none_once() {
     let world = World::new().await;
-    for (window, looks) in [(0, 1), (20, 1), (1190, 20)] {
+    for (window, samples) in [(0, 1), (20, 1), (1190, 20)] {
         let fake = Fake::well();
         let evidence = world.ask(window, vec![way("a", fake.client())]).await;
-        assert_eq!(member(&evidence, "a").samples.len(), looks, "in {window} s");
+        assert_eq!(member(&evidence, "a").samples.len(), samples, "in {window} s");
     }
 }
 

@@ -13,12 +13,12 @@ async fn a_member_that_never_answers_is_a_gap_of_its_own() {
     assert_eq!(gap.object.as_ref().expect("of one member").path(), "default/a");
     assert!(gap.reason.contains("connection refused"), "{}", gap.reason);
     assert!(member(&evidence, "a").samples.is_empty());
-    let looks = &member(&evidence, "b").samples;
-    assert!(looks.iter().all(|look| look.missing.is_empty()));
+    let samples = &member(&evidence, "b").samples;
+    assert!(samples.iter().all(|sample| sample.missing.is_empty()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_outage_stands_between_the_looks() {
+async fn an_outage_stands_between_the_samples() {
     let world = World::new().await;
     let fake_member = FakeMember::new("a", world.clock, state());
     let events = async {
@@ -30,10 +30,15 @@ async fn an_outage_stands_between_the_looks() {
     let accesses = vec![lab_way("a", &fake_member)];
     let evidence = world.collect(&asking(140, accesses), events).await;
     assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
-    let looks = &member(&evidence, "a").samples;
-    let whole: Vec<bool> = looks.iter().map(|look| look.missing.is_empty()).collect();
+    let samples = &member(&evidence, "a").samples;
+    let whole: Vec<bool> = samples.iter().map(|sample| sample.missing.is_empty()).collect();
     assert_eq!(whole, [true, true, false, false, true]);
-    assert_eq!(missed(&looks[2], "refused").len(), 6, "{:?}", looks[2].missing);
+    assert_eq!(
+        missed(&samples[2], "refused").len(),
+        6,
+        "{:?}",
+        samples[2].missing
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -42,11 +47,11 @@ async fn what_the_runner_may_not_read_is_missed_with_the_grant() {
     let fake_member = FakeMember::new("a", world.clock, state());
     let accesses = vec![way("a", fake_member.client_as(FakeMember::CONSUMER, USER_AGENT))];
     let evidence = world.ask(0, accesses).await;
-    let look = &member(&evidence, "a").samples[0];
-    assert!(look.version.is_some() && look.readyz.is_some());
-    let forbidden = missed(look, "403 Forbidden: grant ");
-    assert_eq!(forbidden.len(), 4, "{:?}", look.missing);
-    assert!(look.missing[&MemberPart::Nodes].contains("grant list on nodes"));
+    let sample = &member(&evidence, "a").samples[0];
+    assert!(sample.version.is_some() && sample.readyz.is_some());
+    let forbidden = missed(sample, "403 Forbidden: grant ");
+    assert_eq!(forbidden.len(), 4, "{:?}", sample.missing);
+    assert!(sample.missing[&MemberPart::Nodes].contains("grant list on nodes"));
 }
 
 #[tokio::test(start_paused = true)]
@@ -56,10 +61,10 @@ async fn a_slow_member_is_given_up_within_the_budget() {
     let evidence = world.ask(0, vec![way("dead", dead), way("slow", slow)]).await;
     let gap = only_gap(&evidence, Kind::Members);
     assert!(gap.reason.contains("no answer came for 10 s"), "{gap:?}");
-    let look = &member(&evidence, "slow").samples[0];
-    assert!(look.readyz.is_some() && look.version.is_some());
-    assert_eq!(missed(look, "at most 30 s").len(), 4, "{:?}", look.missing);
-    assert_eq!(seconds(look.until) - seconds(look.from), 30);
+    let sample = &member(&evidence, "slow").samples[0];
+    assert!(sample.readyz.is_some() && sample.version.is_some());
+    assert_eq!(missed(sample, "at most 30 s").len(), 4, "{:?}", sample.missing);
+    assert_eq!(seconds(sample.until) - seconds(sample.from), 30);
 }
 
 #[tokio::test(start_paused = true)]
@@ -108,9 +113,9 @@ async fn one_part_that_fails_spoils_no_other() {
         let fake = Fake::but_for(path, code, body);
         let evidence = world.ask(0, vec![way("a", fake.client())]).await;
         assert!(evidence.gaps.is_empty(), "{:?}", evidence.gaps);
-        let look = &member(&evidence, "a").samples[0];
-        assert_eq!(missed(look, words), [&part], "{path}: {:?}", look.missing);
-        assert_eq!(look.missing.len(), 1, "{path}: {:?}", look.missing);
+        let sample = &member(&evidence, "a").samples[0];
+        assert_eq!(missed(sample, words), [&part], "{path}: {:?}", sample.missing);
+        assert_eq!(sample.missing.len(), 1, "{path}: {:?}", sample.missing);
         assert!(!format!("{:?}", fake.seen()).contains("CANARY"), "{path}");
         assert_no_canary(&evidence);
     }
@@ -130,9 +135,9 @@ async fn a_member_s_list_brings_no_more_than_it_may() {
         None => well(path),
     });
     let evidence = world.ask(0, vec![way("a", fake.client())]).await;
-    let look = &member(&evidence, "a").samples[0];
-    let large = missed(look, "the list is too large: more than 4 MiB");
-    assert_eq!(large, [&MemberPart::ClusterProperties], "{:?}", look.missing);
+    let sample = &member(&evidence, "a").samples[0];
+    let large = missed(sample, "the list is too large: more than 4 MiB");
+    assert_eq!(large, [&MemberPart::ClusterProperties], "{:?}", sample.missing);
 }
 
 #[tokio::test(start_paused = true)]
@@ -148,8 +153,8 @@ async fn a_member_that_is_busy_for_a_moment_is_asked_once_more() {
         well(path)
     });
     let evidence = world.ask(45, vec![way("a", fake.client())]).await;
-    let looks = member(&evidence, "a").samples.iter();
-    assert!(looks.map(|look| look.version.is_some()).eq([false, true]));
+    let samples = member(&evidence, "a").samples.iter();
+    assert!(samples.map(|sample| sample.version.is_some()).eq([false, true]));
 }
 
 #[tokio::test(start_paused = true)]
@@ -159,8 +164,8 @@ async fn the_age_of_a_lease_is_told_by_the_member_s_clock() {
     let fake_member = FakeMember::new("a", ahead, state());
     let accesses = vec![lab_way("a", &fake_member)];
     let evidence = world.ask(0, accesses).await;
-    let look = &member(&evidence, "a").samples[0];
-    let leases = look.leases.as_ref().expect("leases");
+    let sample = &member(&evidence, "a").samples[0];
+    let leases = sample.leases.as_ref().expect("leases");
     let is_fresh = |lease: &Lease| (-1..=2).contains(&lease.age_seconds);
     assert!(leases.len() == 2 && leases.iter().all(is_fresh), "{leases:?}");
 }

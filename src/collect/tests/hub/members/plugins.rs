@@ -132,8 +132,8 @@ async fn a_credential_that_is_refused_later_is_renewed() {
     let plan = plugged(110, Arc::clone(&issuer) as Arc<dyn Runner>, [("a", fake)]);
     let evidence = world.collect(&plan, async {}).await;
     assert_eq!(issuer.runs(), [0, 60]);
-    let looks = &member(&evidence, "a").samples;
-    let healthy: Vec<bool> = looks.iter().map(|look| look.version.is_some()).collect();
+    let samples = &member(&evidence, "a").samples;
+    let healthy: Vec<bool> = samples.iter().map(|sample| sample.version.is_some()).collect();
     assert_eq!(healthy, [true, false, true, true]);
 }
 
