@@ -3,7 +3,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, LazyLock},
+    sync::{Arc, LazyLock, OnceLock},
 };
 
 use parking_lot::Mutex;
@@ -136,6 +136,9 @@ pub(crate) struct Schema {
     /// It or a descendant is a list of type set or map.
     #[serde(skip)]
     pub(super) has_keyed_lists: bool,
+    /// Set once the checks of a CRD found no error.
+    #[serde(skip)]
+    pub(super) valid: OnceLock<()>,
 }
 
 /// Compiled schemas by their JSON text: many servers in one process serve the same CRDs.

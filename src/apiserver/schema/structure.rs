@@ -1,8 +1,5 @@
 //! Checks that a schema is structural.
 
-use std::{collections::HashSet, sync::LazyLock};
-
-use parking_lot::Mutex;
 use regex::Regex;
 use serde_json::Value;
 
@@ -36,23 +33,16 @@ const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
 /// Fields of JSON Schema that CRDs do not support.
 const UNSUPPORTED: &str = "$ref definitions dependencies patternProperties additionalItems id";
 
-/// Schemas without errors, by their JSON text: servers read a CRD several times, and many in one process read the same.
-static VALID: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
-
-/// Adds the errors of a version's schema.
+/// Adds the errors of a version's schema, unless it is known to be valid. Checks that span several fields run only if the
+/// single fields are valid.
 pub(crate) fn check(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
-    let (text, before) = (schema.to_string(), errors.len());
-    if VALID.lock().contains(&text) {
+    let compiled = Schema::compile(schema);
+    if compiled
+        .as_ref()
+        .is_ok_and(|compiled| compiled.valid.get().is_some())
+    {
         return;
     }
-    check_schema(schema, path, errors);
-    if errors.len() == before {
-        VALID.lock().insert(text);
-    }
-}
-
-/// Checks that span several fields run only if the single fields are valid.
-fn check_schema(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
     let before = errors.len();
     if schema["type"] != "object" {
         let (field, why) = (path.child("type"), "must be object at the root");
@@ -66,11 +56,16 @@ fn check_schema(schema: &Value, path: &Path<'_>, errors: &mut Errors) {
         check_node(node, path, errors);
         check_words(node, path, within, errors);
     });
-    match Schema::compile(schema) {
+    match compiled {
         _ if errors.len() > before => {}
-        Ok(_) => each_node(schema, path, None, &mut |node, path, _| {
-            check_sense(node, path, errors)
-        }),
+        Ok(compiled) => {
+            each_node(schema, path, None, &mut |node, path, _| {
+                check_sense(node, path, errors)
+            });
+            if errors.len() == before {
+                compiled.valid.get_or_init(|| ());
+            }
+        }
         Err(error) => errors.forbidden(path, &error.to_string()),
     }
 }
