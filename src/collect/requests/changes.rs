@@ -77,7 +77,7 @@ fn clocks_apart(writes: &[&Answered]) -> SignedDuration {
     clock_gap * 2
 }
 
-/// Decides it for the writes on one object, in a log of API servers whose clocks differ by up to `clock_gap`.
+/// Whether each write on one object changed it, if the log shows it. Clocks of API servers differ by up to `clock_gap`.
 fn changes(writes: &[&Answered], clock_gap: SignedDuration) -> Vec<Option<bool>> {
     let is_after = |later: Timestamp, earlier: Timestamp| later.duration_since(earlier) >= clock_gap;
     // When the first of the later writes was received.

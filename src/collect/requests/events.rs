@@ -162,7 +162,7 @@ impl Events {
         clean_name
     }
 
-    /// Writes that were received long before the log's end, and whose answers it does not contain.
+    /// Writes received long before the end of the log, which does not contain their answers.
     pub(super) fn unanswered(&self, end: Timestamp) -> Option<Gap> {
         let is_overdue = |at: &Timestamp| end.duration_since(*at) > ANSWERED_WITHIN;
         let unanswered = self.received.iter().filter(|(id, _)| !self.ids.contains(*id));

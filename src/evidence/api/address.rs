@@ -106,9 +106,9 @@ impl<'a> Address<'a> {
     pub(crate) fn is_own_api_server(&self) -> bool {
         const SERVICE: &str = "kubernetes.default.svc";
         let host = self.bare_host();
-        let names = ["kubernetes", "kubernetes.default", SERVICE];
-        let begins = host.get(..SERVICE.len()).unwrap_or(host);
-        names.iter().any(|name| begins.eq_ignore_ascii_case(name))
+        let is = |name: &str| host.eq_ignore_ascii_case(name);
+        let beginning = host.get(..SERVICE.len()).unwrap_or_default();
+        is("kubernetes") || is("kubernetes.default") || beginning.eq_ignore_ascii_case(SERVICE)
     }
 
     /// Returns `true` if only the pods of one cluster can resolve the host: the name of a Service there.

@@ -324,24 +324,24 @@ fn cut_log(record: &mut Evidence, (from, until): Span) {
 fn mute(record: &mut Evidence, member: Option<usize>, part: Option<MemberPart>, (from, until): Span) {
     let members = record.members.iter_mut().enumerate();
     for (_, member) in members.filter(|(number, _)| member.is_none_or(|only| only == *number)) {
-        let is_mute = |look: &&mut evidence::MemberSample| from <= look.until && look.until <= until;
-        for look in member.samples.iter_mut().filter(is_mute) {
+        let is_mute = |sample: &&mut evidence::MemberSample| from <= sample.until && sample.until <= until;
+        for sample in member.samples.iter_mut().filter(is_mute) {
             for part in MemberPart::ALL
                 .iter()
                 .filter(|each| part.is_none_or(|part| part == **each))
             {
                 match part {
-                    MemberPart::Version => look.version = None,
-                    MemberPart::Readyz => look.readyz = None,
-                    MemberPart::Leases => look.leases = None,
-                    MemberPart::Nodes => look.nodes = None,
-                    MemberPart::CustomResourceGroups => look.custom_resource_groups = None,
-                    MemberPart::ClusterProperties => look.cluster_properties = None,
+                    MemberPart::Version => sample.version = None,
+                    MemberPart::Readyz => sample.readyz = None,
+                    MemberPart::Leases => sample.leases = None,
+                    MemberPart::Nodes => sample.nodes = None,
+                    MemberPart::CustomResourceGroups => sample.custom_resource_groups = None,
+                    MemberPart::ClusterProperties => sample.cluster_properties = None,
                 }
-                Arc::make_mut(&mut look.missing).insert(*part, "no answer".into());
+                Arc::make_mut(&mut sample.missing).insert(*part, "no answer".into());
             }
         }
-        let has_any = |look: &evidence::MemberSample| MemberPart::ALL.iter().any(|part| look.has(*part));
+        let has_any = |sample: &evidence::MemberSample| MemberPart::ALL.iter().any(|part| sample.has(*part));
         if !member.samples.is_empty() && !member.samples.iter().any(has_any) {
             member.samples.clear();
             record.gaps.push(evidence::Gap {

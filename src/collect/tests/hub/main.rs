@@ -1,10 +1,10 @@
 //! The way from a hub to evidence, on the lab under the paused clock.
 
-mod beside;
 mod confirming;
 mod driving;
 mod looking;
 mod members;
+mod other_evidence;
 mod paging;
 mod refusals;
 mod restoring;

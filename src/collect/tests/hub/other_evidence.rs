@@ -1,4 +1,4 @@
-//! What is collected beside the profiles.
+//! Evidence other than profiles.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use evidence::{CredentialKind, Requested};

@@ -28,9 +28,9 @@ async fn a_member_is_asked_over_tls_by_its_kubeconfig() {
     let (accesses, files) = read_members(&folder.path().join("members.yaml")).expect("ways");
     assert_eq!((accesses.len(), files.len()), (2, 2));
     let evidence = world.ask(0, accesses).await;
-    let look = &member(&evidence, "a").samples[0];
-    assert!(look.missing.is_empty(), "{:?}", look.missing);
-    assert_eq!(look.nodes, Some(7));
+    let sample = &member(&evidence, "a").samples[0];
+    assert!(sample.missing.is_empty(), "{:?}", sample.missing);
+    assert_eq!(sample.nodes, Some(7));
     let gap = gaps(&evidence, Kind::Members)[0];
     assert_eq!(gap.object.as_ref().map(|object| object.name.as_str()), Some("b"));
     assert!(gap.reason.starts_with("no secure connection: "), "{}", gap.reason);
