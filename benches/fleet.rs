@@ -19,7 +19,7 @@ pub const MANAGER: &str = "fleet-manager";
 const USER: &str = "reference-manager";
 /// Where the profiles live, in turns.
 pub const NAMESPACES: [&str; 3] = ["fleet-east", "fleet-north", "fleet-west"];
-/// How many requests are under way at once.
+/// How many requests are under way in parallel.
 const AT_ONCE: usize = 32;
 /// The API version that is written and read: the one that is stored, so that the server need not convert.
 pub const VERSION: &str = "v1alpha1";
@@ -188,7 +188,7 @@ pub async fn publish(hub: &Hub, count: usize) -> anyhow::Result<()> {
     publishing.await.context("failed to publish the fleet")
 }
 
-/// Writes the status of one profile after the other, `rate` times a second as far as the hub takes it, without an end.
+/// Writes the status of one profile after the other, `rate` times a second at most, without an end.
 /// Returns the number of each profile, and the resourceVersion after the write.
 pub fn writes(
     hub: &Hub,

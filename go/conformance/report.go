@@ -65,7 +65,7 @@ type Report struct {
 
 // Verdict is the verdict on one rule.
 type Verdict struct {
-	// The rule's id, such as identity/manager-label-matches.
+	// The rule's id, for example identity/manager-label-matches.
 	Rule  string `json:"rule"`
 	Title string `json:"title"`
 	// MUST, SHOULD or MAY.

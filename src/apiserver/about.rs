@@ -64,7 +64,7 @@ impl About {
         checks
     }
 
-    /// Answers a request for all checks of `endpoint`, such as `readyz`.
+    /// Answers a request for all checks of `endpoint`, for example `readyz`.
     pub(crate) fn health(&self, endpoint: &str, query: &Query) -> Reply {
         let mut unknown = query.all("exclude").to_vec();
         let (mut lines, mut is_well) = (String::new(), true);

@@ -153,14 +153,14 @@ fn verb(method: &Method, target: Option<&Target>, query: &Query) -> &'static str
 }
 
 /// The JSON forms that an Accept header allows, in order: kind, group and version, as in
-/// `application/json;as=Table;g=meta.k8s.io;v=v1`. An empty kind stands for unchanged objects.
+/// `application/json;as=Table;g=meta.k8s.io;v=v1`. An empty kind means unchanged objects.
 pub(crate) fn conversions(accept: &str) -> impl Iterator<Item = (&str, &str, &str)> {
     // No header accepts anything.
     let accept = if accept.trim().is_empty() { "*/*" } else { accept };
-    let wishes = accept.split(',');
-    let wishes =
-        wishes.filter(|media| matches!(media_type(media), "application/json" | "application/*" | "*/*"));
-    wishes.map(|media| {
+    let media_types = accept.split(',');
+    let media_types =
+        media_types.filter(|media| matches!(media_type(media), "application/json" | "application/*" | "*/*"));
+    media_types.map(|media| {
         let parameter = |name: &str| {
             let mut parameters = media.split(';').filter_map(|pair| pair.trim().split_once('='));
             let parameter_value = parameters.find(|(key, _)| *key == name);
@@ -184,8 +184,8 @@ impl Form {
     /// The first form in the Accept header that the server supports.
     pub(crate) fn requested(accept: &str, query: &Query) -> Outcome<Self> {
         let include = query.get("includeObject").to_owned();
-        let mut wishes = conversions(accept);
-        let conversion = wishes.find(|(kind, group, version)| match *kind {
+        let mut conversions = conversions(accept);
+        let conversion = conversions.find(|(kind, group, version)| match *kind {
             "" => true,
             "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList" => {
                 *group == "meta.k8s.io" && matches!(*version, "v1" | "v1beta1")

@@ -32,7 +32,7 @@ pub mod testbed;
 mod watch;
 
 pub use hub::{
-    Wish,
+    EvidenceRequest,
     error::CollectError,
     listed::new_digester,
     rbac::{Grants, ServiceAccount, ServiceAccountError, member_manifest},

@@ -176,7 +176,10 @@ impl Run<'_> {
             (Kind::Namespaces, namespaces),
             (Kind::Secrets, secrets),
             // Those may belong to anyone.
-            (Kind::UnlabelledSecrets, plan.secrets.asked_explicitly(NO_CLAIM)),
+            (
+                Kind::UnlabelledSecrets,
+                plan.secrets.requested_if_explicit(NO_CLAIM),
+            ),
             (Kind::Probe, probe),
         ]);
         self.evidence.gaps.extend(no_secrets.into_iter().chain(no_probe));
@@ -187,7 +190,7 @@ impl Run<'_> {
         self.evidence.is_whole(kind)
     }
 
-    /// The namespaces whose Secrets the runner may list; an empty name stands for all.
+    /// The namespaces whose Secrets the runner may list; an empty name means all.
     fn secret_places(&self) -> Vec<String> {
         secret_places(&self.context.permissions, &self.plan.scope.namespaces)
     }
@@ -351,7 +354,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_run_that_is_stopped_takes_a_last_look() {
+    async fn a_run_that_is_stopped_lists_once_more_at_the_end() {
         let stop = CancellationToken::new();
         let patience = Patience::new(Duration::from_secs(30), Duration::ZERO, stop.clone());
         stop.cancel();

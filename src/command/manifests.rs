@@ -1,4 +1,4 @@
-//! `crd`, `rbac` and `schema`: print what others apply or check files with.
+//! `crd`, `rbac` and `schema`: print files that users apply, or check files with.
 
 use std::path::PathBuf;
 

@@ -8,7 +8,7 @@
 //! - `run`: `run` and `replay`, from a hub or a file to reports;
 //! - `config`: settings from flags, variables and the configuration file;
 //! - `consumer_plugin`: `plugin`, which a consumer runs;
-//! - `manifests`: `crd`, `rbac` and `schema`, which print files for others;
+//! - `manifests`: `crd`, `rbac` and `schema`, which print files for users;
 //! - `cli`: the command line as a whole, with `completions` and `version`.
 
 mod cli;

@@ -16,7 +16,7 @@ use crate::{
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ObjectRef {
-    /// Kind, such as `ClusterProfile`.
+    /// Kind, for example `ClusterProfile`.
     pub kind: String,
     /// Namespace; empty for a cluster-scoped object.
     pub namespace: String,
@@ -46,7 +46,7 @@ pub struct Namespace {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Unreadable {
-    /// The object, as far as it is known. An empty kind may be any.
+    /// The object, or what is known of it. An empty kind may be any.
     pub object: ObjectRef,
     /// What is wrong with it.
     pub message: String,
@@ -80,7 +80,7 @@ impl fmt::Display for ObjectRef {
 }
 
 impl fmt::Display for Unreadable {
-    /// Names the object as far as it is known, and what is wrong with it.
+    /// Names the object, or what is known of it, and what is wrong with it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.object.kind.as_str(), self.object.name.as_str()) {
             ("", _) => f.write_str("an object")?,
@@ -293,11 +293,11 @@ impl ProfileHistory {
     }
 }
 
-/// How a run looked on after its window. Without faults that were open when the window ended, it did not.
+/// How a run watched on after its window. It did not if no violation was open when the window ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Settled {
-    /// Until when it looked on; the end of the window if it did not.
+    /// Until when it watched on; the end of the window if it did not.
     pub until: Timestamp,
     /// The number of profiles that it waited for.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -334,7 +334,7 @@ pub struct Awaited {
 }
 
 impl Settled {
-    /// A run that did not look on after its window.
+    /// A run that did not watch on after its window.
     pub fn at_once(window: Window) -> Self {
         Self {
             until: window.until,
@@ -342,7 +342,7 @@ impl Settled {
         }
     }
 
-    /// What it waited for, such as `3 profiles`; empty if for nothing.
+    /// What it waited for, for example `3 profiles`; empty if for nothing.
     pub fn awaited(&self) -> String {
         let phrase = |count: usize, noun: &str| match count {
             0 => None,
@@ -353,7 +353,7 @@ impl Settled {
         of_both.into_iter().flatten().collect::<Vec<_>>().join(" and ")
     }
 
-    /// How long it looked on after its window, and for what: `70 s more for 3 profiles to settle`; none if it did not.
+    /// How long it watched on after its window, and for what: `70 s more for 3 profiles to settle`; none if it did not.
     pub fn describe(&self, window: Window) -> Option<String> {
         let awaited = self.awaited();
         let seconds = self.until.duration_since(window.until).as_secs().max(0);
@@ -425,7 +425,7 @@ impl Evidence {
         missing
     }
 
-    /// Whether the run looked on for the object of that name after its window.
+    /// Whether the run watched on for the object of that name after its window.
     pub fn was_awaited<T: Tracked>(&self, namespace: &str, name: &str) -> bool {
         let missing = || self.later.missing.contains(&ObjectKey::new(namespace, name));
         !self.later_of::<T>(namespace, name).is_empty() || (T::KIND == names::KIND && missing())

@@ -9,7 +9,7 @@ use crate::{
 
 /// The label with the run's id, on each object that a run creates.
 pub const LABEL_RUN: &str = "conformance.clusterprofile/run";
-/// The characters of a run's id: without vowels, so that it is no word.
+/// The characters of a run's id: without vowels, so that it is not a word.
 pub const RUN_ID_LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 /// The length of a run's id.
 pub const RUN_ID_LENGTH: usize = 5;
@@ -80,7 +80,7 @@ pub fn is_of_a_run(profile: &ClusterProfile) -> bool {
 pub fn other_runs_note(profiles: &BTreeSet<ObjectKey>) -> Option<String> {
     let ObjectKey { namespace, name } = profiles.first()?;
     Some(format!(
-        "profiles of other conformance runs are not judged: {}, such as {namespace}/{name}",
+        "profiles of other conformance runs are not judged: {}, for example {namespace}/{name}",
         profiles.len()
     ))
 }

@@ -22,7 +22,7 @@ pub(crate) const NO_MEMBER_ASKED: Reason = Reason::new(
     ReasonId::NoMemberKubeconfig,
     "no member was contacted: no kubeconfig of a member was configured",
 );
-/// No member was asked with a consumer's credential.
+/// No request to a member used a consumer's credential.
 pub(crate) const NO_SECRET_TRIED: Reason = Reason::new(
     ReasonId::NoSecretTried,
     "no login was tried with the kubeconfig of a consumer's Secret",

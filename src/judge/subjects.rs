@@ -221,7 +221,7 @@ impl Findings {
     }
 }
 
-/// A length of time for people, such as `15 min 20 s`.
+/// A length of time for people, for example `15 min 20 s`.
 pub(crate) struct Length(pub(crate) Micros);
 
 impl fmt::Display for Length {
@@ -240,7 +240,7 @@ impl fmt::Display for Length {
 pub struct Finding {
     /// The offending object.
     pub object: ObjectRef,
-    /// The field, such as `metadata.labels[x-k8s.io/cluster-manager]`.
+    /// The field, for example `metadata.labels[x-k8s.io/cluster-manager]`.
     pub path: String,
     /// What was expected there.
     pub expected: String,

@@ -54,7 +54,7 @@ pub(crate) fn first_of(texts: impl ExactSizeIterator<Item = String>, most: usize
     }
 }
 
-/// Quotes the value of a name, such as a property's. The name may give the value away as a credential.
+/// Quotes the value of a name, for example a property's. The name may give the value away as a credential.
 pub(crate) fn redacted_under(name: &str, value: &str) -> String {
     if leaks_under(name, value).is_empty() {
         redacted(value)

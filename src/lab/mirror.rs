@@ -81,7 +81,7 @@ impl Mirror {
         self.objects.remove(name);
     }
 
-    /// All objects, those of others too.
+    /// All objects, also those of other clients.
     pub(crate) fn all(&self) -> impl Iterator<Item = &DynamicObject> {
         self.objects.values().map(Arc::as_ref)
     }

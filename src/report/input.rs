@@ -82,7 +82,7 @@ impl Report<'_> {
 pub struct Coverage {
     /// The number of profiles in scope that were seen, including deleted ones.
     pub profiles: usize,
-    /// How long the run watched after the window, such as `70 s more for 3 profiles to settle`; `None` if it did not.
+    /// How long the run watched after the window, for example `70 s more for 3 profiles to settle`; `None` if it did not.
     pub settled: Option<String>,
     /// The window of the watch; `None` for a single snapshot.
     pub watched: Option<Window>,

@@ -148,7 +148,7 @@ docs/examples/sonobuoy.yaml docs/install.md go/conformance/conformance.go";
 
 #[test]
 fn versions_agree() {
-    let version = r#"(?:[@:=]v?|[-/]v|Version = "|such as `)(\d+\.\d+\.\d+)\b"#;
+    let version = r#"(?:[@:=]v?|[-/]v|Version = "|for example `)(\d+\.\d+\.\d+)\b"#;
     let version = Regex::new(version).expect("a pattern");
     for path in VERSIONED.split_whitespace() {
         let text = fs::read_to_string(Path::new(ROOT).join(path)).expect(path);

@@ -30,15 +30,15 @@ run --request-timeout 5 | 30s, 5m or 1h30m, or 0s for no limit
 run --hub lab --manager reference --settle 131s | at most 130s
 run --from conforming.yaml --expect-profiles some | --expect-profiles
 run --from conforming.yaml --basis derived | --basis | explicit
-run --from conforming.yaml --clusterset fleet | --clusterset | such as fleet=production
-run --from conforming.yaml --clusterset =production | such as fleet=production
-run --from conforming.yaml --clusterset Fleet=production | such as fleet=production
+run --from conforming.yaml --clusterset fleet | --clusterset | for example fleet=production
+run --from conforming.yaml --clusterset =production | for example fleet=production
+run --from conforming.yaml --clusterset Fleet=production | for example fleet=production
 run --from conforming.yaml --clusterset 'fleet=in production' | a label value
 run --from conforming.yaml --clusterset fleet=one --clusterset fleet=two | fleet=two contradicts --clusterset fleet=one
 run --from conforming.yaml --cluster-manager-agent 'manager/v0 (linux)' | before the first `/`: write manager
 run --from conforming.yaml --scheduler-agent 'manager/v0 (linux)' | --scheduler-agent | write manager
-run --from conforming.yaml --consumer-agent / | --consumer-agent | such as manager
-replay conforming.yaml --max-input lots | such as 500Mi or 4Gi
+run --from conforming.yaml --consumer-agent / | --consumer-agent | for example manager
+replay conforming.yaml --max-input lots | for example 500Mi or 4Gi
 rbac --bind Nobody | write it as NAMESPACE:NAME
 # Flags that contradict each other, or that need another one.
 run --from conforming.yaml --hub lab | --from | --hub

@@ -88,7 +88,7 @@ pub struct Rule {
     /// Names of objects. Empty allows all.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub resource_names: Vec<String>,
-    /// Paths that are no resources: `/healthz`, `/openapi/*`.
+    /// Paths outside of resources: `/healthz`, `/openapi/*`.
     #[serde(rename = "nonResourceURLs", skip_serializing_if = "Vec::is_empty")]
     pub non_resource_urls: Vec<String>,
     /// Namespaces in which a user's own rule holds. `*` includes the cluster scope.

@@ -17,7 +17,7 @@ use crate::object::names;
 pub const MASTERS: &str = "system:masters";
 /// The group of all users with a token.
 pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-/// The group of all others.
+/// The group of all other users.
 pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
 pub(crate) const ANONYMOUS: &str = "system:anonymous";
 

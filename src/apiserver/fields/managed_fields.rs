@@ -1,6 +1,6 @@
 //! Tracks the owners of fields: `metadata.managedFields`.
 //!
-//! The writer becomes the owner of every field that it added or changed; all others lose them. Removed fields have no
+//! The writer becomes the owner of every field that it added or changed; all other owners lose them. Removed fields have no
 //! owner. ([`super::apply`] treats applies.)
 
 use std::{
@@ -146,7 +146,7 @@ pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
     entries.map(read).collect::<Option<_>>().unwrap_or_default()
 }
 
-/// Sets the owners in `new`, which `write` puts in the place of `live`.
+/// Sets the owners in `new`, with which `write` replaces `live`.
 pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
     let blank = write.route.resource.blank();
     let old = live.unwrap_or(&blank);

@@ -187,7 +187,7 @@ pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
     refuse(Qualified::new("meta.k8s.io", kind), "", errors)
 }
 
-/// Joins complaints without repetitions. Several stand in brackets.
+/// Joins complaints without repetitions. Several are in brackets.
 pub(crate) fn join_complaints(complaints: impl IntoIterator<Item = String>) -> String {
     let mut unique: Vec<String> = Vec::new();
     for complaint in complaints {

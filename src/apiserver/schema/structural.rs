@@ -145,7 +145,7 @@ pub(crate) struct Schema {
 static COMPILED: LazyLock<Mutex<HashMap<String, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 impl Schema {
-    /// Compiles a schema, such as the `openAPIV3Schema` of a CRD's version. Invalid rules and patterns in it are
+    /// Compiles a schema, for example the `openAPIV3Schema` of a CRD's version. Invalid rules and patterns in it are
     /// reported by the checks of the CRD.
     pub(crate) fn compile(json: &Value) -> serde_json::Result<Arc<Self>> {
         let text = json.to_string();

@@ -83,7 +83,7 @@ impl ApiServer {
         self.state.about.lock().version = version.to_owned();
     }
 
-    /// Sets which health checks fail, such as `etcd` or `poststarthook/rbac/bootstrap-roles`.
+    /// Sets which health checks fail, for example `etcd` or `poststarthook/rbac/bootstrap-roles`.
     pub fn set_failing_checks(&self, checks: BTreeSet<String>) {
         self.state.about.lock().failing = checks;
     }

@@ -158,7 +158,7 @@ fn read_version(definition: &Value, version: &Value) -> Version {
     }
 }
 
-/// Conversion changes nothing but `apiVersion`. Webhooks are refused rather than ignored.
+/// Conversion changes only `apiVersion`. Webhooks are refused rather than ignored.
 fn check_conversion(conversion: &Value, errors: &mut Errors) {
     match text(conversion, "strategy") {
         "None" => {}

@@ -220,7 +220,7 @@ pub(crate) fn schema<T: Resource>() -> Value {
     schema
 }
 
-/// The schema of the field at `path`. `*` stands for the items of a list.
+/// The schema of the field at `path`. `*` means the items of a list.
 fn schema_at<'a>(schema: &'a mut Value, path: &str) -> Option<&'a mut Value> {
     path.split('/').try_fold(schema, |schema, step| match step {
         "*" => schema.get_mut("items"),

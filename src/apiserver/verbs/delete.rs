@@ -213,7 +213,7 @@ fn remains(family: Family, object: &Value, time: &str) -> Option<Value> {
     Some(object)
 }
 
-/// Deletes an object and its contents, as far as nothing holds them.
+/// Deletes an object and its contents, unless a finalizer keeps them.
 fn remove(storage: &mut Storage, id: &ResourceId, key: &str, time: &str) {
     let table = storage.table(id);
     let (Some(entry), Some(family)) = (storage.get(id, key), table.map(|table| table.resource.family)) else {

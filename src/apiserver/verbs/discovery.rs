@@ -30,11 +30,11 @@ impl Context<'_> {
     /// Answers a discovery request.
     pub(crate) fn discover(&self, path: &str) -> Outcome<Reply> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
-        let wishes: Vec<_> = conversions(self.accept).collect();
+        let conversions: Vec<_> = conversions(self.accept).collect();
         let kind = match segments.as_slice() {
-            ["openapi", "v3", ..] if wishes.is_empty() => return Err(Failure::plain(406, "")),
+            ["openapi", "v3", ..] if conversions.is_empty() => return Err(Failure::plain(406, "")),
             ["openapi", "v3"] => INDEX,
-            ["api" | "apis", ..] if wishes.iter().all(|(kind, ..)| !kind.is_empty()) => {
+            ["api" | "apis", ..] if conversions.iter().all(|(kind, ..)| !kind.is_empty()) => {
                 return Err(Failure::not_acceptable(&[JSON]));
             }
             _ => JSON,

@@ -26,7 +26,7 @@ const LONGEST_WAITS: Duration = Duration::from_secs(20);
 const REASON: Duration = Duration::from_secs(5);
 /// Why an answer is missing that began.
 pub(crate) const NO_WHOLE_ANSWER: &str = "no whole answer came";
-/// Attempts until a hub that is busy or ailing counts as not answering.
+/// Attempts until a hub that is busy or unhealthy counts as not answering.
 pub(crate) const ATTEMPTS: u32 = 5;
 
 pub(crate) type AnswerBody = UnsyncBoxBody<Bytes, kube::Error>;
@@ -45,7 +45,7 @@ pub(crate) struct TimedClient {
     pub cost: Arc<RequestCost>,
     /// The credentials that no answer may show.
     pub secrets: OwnCredentials,
-    /// Makes this client's waits differ from those of others.
+    /// Makes this client's waits differ from those of other clients.
     pub seed: u64,
 }
 
@@ -165,21 +165,21 @@ pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
     }
 }
 
-/// Accepts the failures of a hub that is busy or ailing, and the first connection that breaks off: load balancers reset
+/// Accepts the failures of a hub that is busy or unhealthy, and the first connection that breaks off: load balancers reset
 /// some. For requests that store nothing.
-pub(crate) fn ailing_or_cut_off_once() -> impl Fn(&Failure) -> bool {
+pub(crate) fn unhealthy_or_cut_off_once() -> impl Fn(&Failure) -> bool {
     let is_second = Cell::new(false);
-    move |failure| failure.is_ailing() || (failure.is_cut_off() && !is_second.replace(true))
+    move |failure| failure.is_unhealthy() || (failure.is_cut_off() && !is_second.replace(true))
 }
 
-/// Sends a request with a small answer; again when the hub is busy or ailing, but not when it does not answer.
+/// Sends a request with a small answer; again when the hub is busy or unhealthy, but not when it does not answer.
 pub(crate) async fn call<T: DeserializeOwned>(
     client: &TimedClient,
     method: Method,
     path: &str,
     body: Option<&Value>,
 ) -> Result<T, Failure> {
-    retry(ATTEMPTS, Failure::is_ailing, || {
+    retry(ATTEMPTS, Failure::is_unhealthy, || {
         once(client, method.clone(), path, body)
     })
     .await
@@ -191,7 +191,7 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     path: &str,
     question: &Value,
 ) -> Result<T, Failure> {
-    retry(ATTEMPTS, ailing_or_cut_off_once(), || {
+    retry(ATTEMPTS, unhealthy_or_cut_off_once(), || {
         once(client, Method::POST, path, Some(question))
     })
     .await
@@ -234,7 +234,7 @@ pub(crate) async fn read<T: DeserializeOwned>(
 
 /// Reads an object. Asks again if the connection breaks off once.
 pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
-    retry(ATTEMPTS, ailing_or_cut_off_once(), || {
+    retry(ATTEMPTS, unhealthy_or_cut_off_once(), || {
         once(client, Method::GET, path, None)
     })
     .await
@@ -244,7 +244,7 @@ pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -
 pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, Failure> {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
-    // Every part of a path is a constant or went through `segment`, so that nothing but its length can be wrong.
+    // Every part of a path is a constant or went through `segment`, so that only its length can be wrong.
     *request.uri_mut() = path
         .parse()
         .map_err(|_| Failure::broken("a name, version or token of the API server does not fit into a URL"))?;

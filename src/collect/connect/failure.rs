@@ -115,8 +115,8 @@ impl Failure {
         matches!(self.code(), 0 | 429 | 500..) && !self.is_silence() && !self.is_restored()
     }
 
-    /// Whether the hub is there, but busy or ailing.
-    pub fn is_ailing(&self) -> bool {
+    /// Whether the hub is there, but busy or unhealthy.
+    pub fn is_unhealthy(&self) -> bool {
         self.code() != 0 && self.may_pass()
     }
 

@@ -24,8 +24,8 @@ use tokio::time::{Instant, sleep};
 
 pub(crate) use self::{
     call::{
-        ATTEMPTS, AnswerBody, NO_WHOLE_ANSWER, REQUEST_TIMEOUT, TimedClient, ailing_or_cut_off_once, answer,
-        ask, body, call, get, in_namespace, once, request, retry, segment, send, within,
+        ATTEMPTS, AnswerBody, NO_WHOLE_ANSWER, REQUEST_TIMEOUT, TimedClient, answer, ask, body, call, get,
+        in_namespace, once, request, retry, segment, send, unhealthy_or_cut_off_once, within,
     },
     exec::{EXEC_INFO, ExecCredential, Hidden, exec_info, run_plugin},
     failure::{Failure, How, LONGEST_WAIT, code_name, cut, one_line, read_status},

@@ -40,8 +40,8 @@ impl OwnCredentials {
 
 impl Redaction {
     fn of(secrets: &[String], credentials: &[String]) -> Self {
-        let telling = secrets.iter().filter(|secret| is_telling(secret));
-        let mut in_objects: Vec<String> = telling.flat_map(|secret| forms(secret)).collect();
+        let recognizable = secrets.iter().filter(|secret| is_recognizable(secret));
+        let mut in_objects: Vec<String> = recognizable.flat_map(|secret| forms(secret)).collect();
         // One may be a part of another one.
         in_objects.sort_by_key(|form| std::cmp::Reverse(form.len()));
         in_objects.dedup();
@@ -81,7 +81,7 @@ fn forms(secret: &str) -> [String; 2] {
 }
 
 /// True for a credential that is surely not a word or name: those are in every answer, and mean something else there.
-fn is_telling(secret: &str) -> bool {
+fn is_recognizable(secret: &str) -> bool {
     let has = |is_one: fn(&u8) -> bool| secret.as_bytes().iter().any(is_one);
     secret.len() >= 16 || (secret.len() >= 10 && has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
 }

@@ -274,7 +274,7 @@ impl Span {
         let span = SignedDuration::from_str(text).ok();
         let duration = span.and_then(|span| Duration::try_from(span).ok());
         let duration = duration.filter(|duration| !duration.is_zero());
-        let malformed = "give a duration with its unit, such as 30s, 2m or 1h30m";
+        let malformed = "give a duration with its unit, for example 30s, 2m or 1h30m";
         duration.map(Span).ok_or(malformed)
     }
 }
@@ -284,7 +284,7 @@ fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::
     #[derive(Deserialize)]
     #[serde(
         untagged,
-        expecting = "expected a duration such as 2m; for single actions use `patienceFor`"
+        expecting = "expected a duration, for example 2m; for single actions use `patienceFor`"
     )]
     enum AllActions {
         Text(String),
@@ -297,7 +297,7 @@ fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::
 struct Words(Vec<String>);
 
 impl<'de> Deserialize<'de> for Words {
-    // Not an untagged enum: that would refuse words such as 8080 and true without quotes.
+    // Not an untagged enum: that would refuse words like 8080 and true without quotes.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct WordsVisitor;
         impl<'de> Visitor<'de> for WordsVisitor {
@@ -337,7 +337,7 @@ impl JsonSchema for Span {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": "string", "description": "A duration with its unit, such as 30s, 2m or 1h30m"})
+        json_schema!({"type": "string", "description": "A duration with its unit, for example 30s, 2m or 1h30m"})
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
     late_deadline, session::fail,
 };
 use crate::{
-    hub::{Wish, secret_places, secrets_path},
+    hub::{EvidenceRequest, secret_places, secrets_path},
     run::context::RunContext,
     watch::{METADATA, Record, list_with},
 };
@@ -325,7 +325,7 @@ fn is_true(profile: &ClusterProfile, condition: &str) -> bool {
 /// The number of consumers' Secrets for a profile, by their metadata; none if they cannot be read, or are not requested.
 async fn count_secrets(context: &RunContext<'_>, profile: &ObjectKey) -> Option<usize> {
     let places = secret_places(&context.permissions, &context.scope.namespaces);
-    if places.is_empty() || matches!(context.secrets, Wish::No(_)) {
+    if places.is_empty() || matches!(context.secrets, EvidenceRequest::No(_)) {
         return None;
     }
     let selector = format!("{}={}", names::LABEL_SECRET_PROFILE, profile.name);

@@ -1,5 +1,5 @@
 //! Drives the implementation through scenarios: a member joins, breaks, heals, is upgraded, leaves; a scheduler is asked
-//! for clusters, for others, and for none.
+//! for clusters, for other clusters, and for none.
 //!
 //! The implementation acts because of hooks: commands of a driver file, or the reference manager's own functions. The
 //! watch shows the effects. The run writes to the hub only if that is allowed, and only to profiles of members that it
@@ -153,7 +153,7 @@ pub fn new_run_id() -> String {
     random_bytes::<RUN_ID_LENGTH>().into_iter().map(letter).collect()
 }
 
-/// The actions that the run can do for these roles, and why it cannot do the others.
+/// The actions that the run can do for these roles, and why it cannot do the other ones.
 fn capabilities(
     plan: &DriverPlan,
     permissions: &Permissions,

@@ -19,15 +19,16 @@ pub(crate) use self::{
     target::{Target, target},
 };
 
-pub(crate) const ONE_LOOK: Reason = Reason::new(ReasonId::SingleSnapshot, "the hub was looked at only once");
+pub(crate) const SINGLE_SNAPSHOT: Reason =
+    Reason::new(ReasonId::SingleSnapshot, "the run read the hub only once");
 pub(crate) const NO_MEMBERS: Reason = Reason::new(ReasonId::NoMembers, "no member was contacted");
 pub(crate) const NO_PLUGINS: Reason = Reason::new(ReasonId::NoPlugins, "no credential plugin was run");
 pub(crate) const NO_DRIVER: Reason = Reason::new(ReasonId::NoDriver, "no driver was given");
-pub(crate) const NO_STAGE: Reason =
+pub(crate) const NO_TESTBED: Reason =
     Reason::new(ReasonId::NoDriver, "no profile was published for a consumer");
 pub(crate) const NO_OUTPUTS: Reason = Reason::new(
     ReasonId::NoDriver,
-    "it was not said where the consumer makes something of profiles",
+    "the place of the consumer's outputs is not configured",
 );
 /// The plan does not claim that Secrets are pushed, so Secrets without the label are not read.
 pub(crate) const NO_CLAIM: Reason = Reason::new(
@@ -36,7 +37,7 @@ pub(crate) const NO_CLAIM: Reason = Reason::new(
 );
 pub(crate) const NO_WATCH: Reason = Reason::new(
     ReasonId::NoWatch,
-    "a single look does not see what the implementation does",
+    "a single snapshot does not show what the implementation does",
 );
 pub(crate) const NO_MUTATIONS: Reason =
     Reason::new(ReasonId::NoMutations, "the run may not write to the hub");
@@ -54,34 +55,34 @@ pub(crate) const NO_DRY_RUN: Reason = Reason::new(
     "the runner may not change ClusterProfiles, not even in a dry run: grant patch on clusterprofiles",
 );
 
-/// How much a kind of evidence is wanted.
+/// Whether a kind of evidence is requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// It was asked for: what is unavailable is a gap.
-    Requested,
-    /// By default: what the runner may not have counts as not asked for.
+pub enum EvidenceRequest {
+    /// Requested by the user: what is unavailable is a gap.
+    Explicit,
+    /// Requested by default: what the runner may not read counts as not requested.
     IfAllowed,
-    /// It is not wanted, and why.
+    /// Not requested, and why.
     No(Reason),
 }
 
-impl Wish {
+impl EvidenceRequest {
     /// Whether a kind of evidence counts as requested, and the gap if it is requested but not allowed.
     pub(crate) fn decide(&self, is_allowed: bool, kind: Kind, refusal: Reason) -> (Requested, Option<Gap>) {
         match self {
-            Wish::No(reason) => (Requested::No(reason.clone()), None),
-            Wish::Requested if !is_allowed => (Requested::Yes, Some(Gap::of(kind, refusal))),
-            Wish::IfAllowed if !is_allowed => (Requested::No(refusal), None),
-            Wish::Requested | Wish::IfAllowed => (Requested::Yes, None),
+            EvidenceRequest::No(reason) => (Requested::No(reason.clone()), None),
+            EvidenceRequest::Explicit if !is_allowed => (Requested::Yes, Some(Gap::of(kind, refusal))),
+            EvidenceRequest::IfAllowed if !is_allowed => (Requested::No(refusal), None),
+            EvidenceRequest::Explicit | EvidenceRequest::IfAllowed => (Requested::Yes, None),
         }
     }
 
     /// Whether a kind of evidence is requested explicitly; `otherwise` is why it is missing by default.
-    pub(crate) fn asked_explicitly(&self, otherwise: Reason) -> Requested {
+    pub(crate) fn requested_if_explicit(&self, otherwise: Reason) -> Requested {
         match self {
-            Wish::No(reason) => Requested::No(reason.clone()),
-            Wish::Requested => Requested::Yes,
-            Wish::IfAllowed => Requested::No(otherwise),
+            EvidenceRequest::No(reason) => Requested::No(reason.clone()),
+            EvidenceRequest::Explicit => Requested::Yes,
+            EvidenceRequest::IfAllowed => Requested::No(otherwise),
         }
     }
 }

@@ -23,7 +23,7 @@ use crate::{
 const MOST: usize = 5;
 /// Stored nowhere, sent as who would own the field.
 const QUERY: &str = "dryRun=All&fieldManager=clusterprofile-conformance";
-/// The names that a profile's manager is changed to: the first that is not its own. Nothing but the change can be wrong.
+/// The names that a profile's manager is changed to: the first that is not its own. Only the change can be wrong.
 const OTHER_MANAGERS: [&str; 2] = ["conformance-probe", "conformance-probe-2"];
 
 /// Whether the runner may try the change. Only if the hub says so: a probe that RBAC refuses shows nothing.

@@ -269,7 +269,7 @@ impl RbacRole<'_> {
             .map(|namespace| format!(" --namespace {namespace}"))
             .unwrap_or_default();
         format!(
-            "---\n# {to_whom}, such as:\n#   kubectl create {kind}binding {name}:USER --{kind}={name}{scope} --user=USER\n{}",
+            "---\n# {to_whom}, for example:\n#   kubectl create {kind}binding {name}:USER --{kind}={name}{scope} --user=USER\n{}",
             self.manifest(name)
         )
     }

@@ -18,8 +18,8 @@ use super::{
 use crate::{
     clock::{Clock, Skew},
     connect::{
-        ATTEMPTS, Failure, TimedClient, ailing_or_cut_off_once, call::read, get, in_namespace, one_line,
-        request, retry, segment, send,
+        ATTEMPTS, Failure, TimedClient, call::read, get, in_namespace, one_line, request, retry, segment,
+        send, unhealthy_or_cut_off_once,
     },
 };
 
@@ -183,7 +183,7 @@ fn texts<'v>(list: &'v Value, field: &'static str) -> impl Iterator<Item = &'v s
 }
 
 async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) -> Result<Value, Failure> {
-    let (object, new_skew) = retry(ATTEMPTS, ailing_or_cut_off_once(), || async {
+    let (object, new_skew) = retry(ATTEMPTS, unhealthy_or_cut_off_once(), || async {
         let (requested_at, mut new_skew) = (clock.now(), *skew);
         let response = send(client, request(Method::GET, path)?).await?;
         new_skew.note(requested_at, clock.now(), response.headers());

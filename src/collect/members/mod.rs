@@ -112,7 +112,7 @@ impl Default for Members {
     }
 }
 
-const EXAMPLE: &str = "give for each profile a kubeconfig and a context, such as \
+const EXAMPLE: &str = "give for each profile a kubeconfig and a context, for example \
                        `fleet/lisbon: {kubeconfig: fleet.kubeconfig, context: lisbon}`";
 
 /// Why the file of members cannot be used. No message holds a secret of a kubeconfig.

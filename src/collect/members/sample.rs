@@ -31,7 +31,7 @@ use crate::{
 
 /// How long a request may take in all.
 const REQUEST: Duration = Duration::from_secs(10);
-/// How often a request is sent to a member that is busy or ailing.
+/// How often a request is sent to a member that is busy or unhealthy.
 const ATTEMPTS: u32 = 2;
 /// The largest answer in bytes, the largest list, and the largest list of metadata, whose items are not kept.
 const LARGEST: usize = 1 << 20;
@@ -80,7 +80,7 @@ impl Asker {
     }
 
     pub async fn get(&self, path: &str) -> Result<(Value, HeaderMap), Failure> {
-        let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
+        let attempts = retry(ATTEMPTS, Failure::is_unhealthy, || async {
             let response = send(&self.client, request(Method::GET, path)?).await?;
             let headers = response.headers().clone();
             let object: Map<String, Value> = read(response, path, &self.client).await?;
@@ -91,7 +91,7 @@ impl Asker {
 
     /// Asks a question about oneself, which stores nothing.
     pub async fn review(&self, path: &str, review: &Value) -> Result<Value, Failure> {
-        let attempts = retry(ATTEMPTS, Failure::is_ailing, || async {
+        let attempts = retry(ATTEMPTS, Failure::is_unhealthy, || async {
             let answer: Map<String, Value> = once(&self.client, Method::POST, path, Some(review)).await?;
             Ok(answer.into())
         });

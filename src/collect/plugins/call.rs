@@ -216,7 +216,7 @@ impl Processes {
         let Ok(Ok(_turn)) = timeout(QUEUE, self.turns.acquire()).await else {
             let waited = QUEUE.as_secs() / 60;
             return Ran::NotRun(format!(
-                "its turn did not come for {waited} min, as others took so long"
+                "its turn did not come for {waited} min, as other calls took so long"
             ));
         };
         // It finds the runner's environment, as with any client.

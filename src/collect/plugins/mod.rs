@@ -25,7 +25,7 @@ pub use self::call::Processes;
 use self::call::is_variable;
 
 /// What a provider file may look like, for errors.
-const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, such as \
+const EXAMPLE: &str = "give for each provider a name and an execConfig with apiVersion and command, for example \
                        `providers: [{name: secretreader, execConfig: {apiVersion: client.authentication.k8s.io/v1, \
                        command: ./secretreader, provideClusterInfo: true}}]`";
 

@@ -68,7 +68,7 @@ printf '{{"apiVersion":"client.authentication.k8s.io/v1","kind":"ExecCredential"
     )
 }
 
-/// What the script was given, which it has told in the place of a token.
+/// What the script was given, which it prints in the place of a token.
 async fn given(plugins: &Plugins, profile: &ClusterProfile) -> String {
     use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
     let user = outcome(plugins, profile).await.expect("a credential");

@@ -107,7 +107,7 @@ fn note_pointer(pointer: &str, value: &Value, parts: &mut BTreeSet<String>) {
 /// The manager's name and its label lie three steps deep; deeper ones are of no use here.
 const DEEPEST: usize = 3;
 
-/// Puts a value where a JSON pointer leads. In the place of the whole only an object is of use.
+/// Puts a value where a JSON pointer leads. Only an object can replace the whole.
 fn put(object: &mut Value, pointer: &str, value: &Value) {
     let depth = steps(pointer).count();
     if depth > DEEPEST || (depth == 0 && !value.is_object()) {

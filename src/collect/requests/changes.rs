@@ -3,7 +3,7 @@
 //! A write that changes nothing leaves the resourceVersion as it was, and no version ever comes back. So a write has
 //! changed nothing if one version existed before it began and after it ended, however much else the log leaves out. A
 //! write that was made upon one version and answered with another has changed something, whatever the clocks. All else
-//! follows from the order of the writes, as far as the log has all writes in between. Writes that overlap in time prove
+//! follows from the order of the writes, if the log has all writes in between. Writes that overlap in time prove
 //! nothing, and nor do writes that are closer than the clocks of two API servers may be apart.
 
 use std::{

@@ -1,4 +1,4 @@
-//! Audit events (`audit.k8s.io/v1`), as far as they are used, and the answered writes on profiles and slices in them.
+//! The fields of audit events (`audit.k8s.io/v1`) that are used, and the answered writes on profiles and slices in them.
 
 use std::{
     borrow::Cow,

@@ -42,7 +42,7 @@ fn line(id: &str, at: &str) -> String {
     format!("{}\n", event(id, at, json!({})))
 }
 
-/// An event that tells nothing but that the log goes on.
+/// An event that shows only that the log goes on.
 fn tick(at: &str) -> Value {
     let lease = json!({"objectRef": {"apiGroup": "coordination.k8s.io", "resource": "leases"}});
     event(&format!("tick-{at}"), at, lease)
@@ -137,7 +137,7 @@ fn reads_the_fields_that_rules_use() {
         only(json!({"verb": "delete", "requestObject": options, "objectRef": {"subresource": null}}))
     };
     assert!(delete(json!({"dryRun": ["All"]})).dry_run && !delete(json!({"dryRun": []})).dry_run);
-    // A creation with generateName: only the answer tells the name.
+    // A creation with generateName: only the answer has the name.
     let over = json!({"verb": "create", "objectRef": {"name": null, "subresource": null}, "responseObject": {"metadata": {"name": "a-x7"}},
         "requestObject": {"metadata": {"generateName": "a-"}}});
     assert_eq!(&*only(over).name, "a-x7");

@@ -11,7 +11,7 @@ use crate::{
     clock::{Clock, later},
     connect::TimedClient,
     driver::Touched,
-    hub::{Permissions, Target, Wish},
+    hub::{EvidenceRequest, Permissions, Target},
     progress::Progress,
 };
 
@@ -22,7 +22,7 @@ pub(crate) struct RunContext<'a> {
     pub progress: &'a dyn Progress,
     pub claim: &'a Claim,
     pub scope: &'a Scope,
-    pub secrets: &'a Wish,
+    pub secrets: &'a EvidenceRequest,
     pub target: Target,
     pub permissions: Permissions,
     /// What the run has written to.

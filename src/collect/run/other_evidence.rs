@@ -8,7 +8,7 @@ use tokio::{select, sync::watch};
 use super::{ATTEMPTS, Run, Unfinished, context::RunContext};
 use crate::{
     connect::{Failure, retry},
-    hub::{CollectError, NO_SECRETS, Wish, listed, places, probe},
+    hub::{CollectError, EvidenceRequest, NO_SECRETS, listed, places, probe},
     members::{MemberPoll, endpoints},
 };
 
@@ -116,13 +116,13 @@ impl Run<'_> {
     fn finished<T>(
         &mut self,
         kind: Kind,
-        wish: &Wish,
+        request: &EvidenceRequest,
         read: Result<Result<T, Failure>, Unfinished>,
     ) -> Option<Result<T, Failure>> {
         match &read {
             Ok(Ok(_)) => {}
             Ok(Err(failure)) => self.gap(kind, failure.to_string()),
-            Err(Unfinished::Stopped) if *wish != Wish::Requested => {
+            Err(Unfinished::Stopped) if *request != EvidenceRequest::Explicit => {
                 self.set_requested(kind, Requested::No(Unfinished::Stopped.to_string().into()));
             }
             Err(unfinished) => self.gap(kind, unfinished.to_string()),
@@ -199,7 +199,7 @@ impl Run<'_> {
         let result = read.map_err(|unfinished| unfinished.to_string())?;
         let listed = result.map_err(|failure| failure.to_string())?;
         self.evidence.namespaces = listed.objects;
-        // Of two looks, the last one counts.
+        // Of two samples, the last one counts.
         let unreadable = &mut self.evidence.unreadable;
         unreadable.retain(|unreadable| unreadable.object.kind != "Namespace");
         unreadable.extend(listed.unreadable);

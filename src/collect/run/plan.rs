@@ -10,8 +10,8 @@ use evidence::{
 use crate::{
     driver::DriverPlan,
     hub::{
-        NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_STAGE, NO_WATCH, ONE_LOOK, Target,
-        Wish,
+        EvidenceRequest, NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_TESTBED, NO_WATCH,
+        SINGLE_SNAPSHOT, Target,
     },
     members::Members,
     testbed::TestbedPlan,
@@ -26,16 +26,16 @@ pub struct Plan {
     pub scope: Scope,
     /// The API version to read; none: the newest that the hub serves and the suite knows.
     pub api_version: Option<String>,
-    /// How long to watch; zero: one look.
+    /// How long to watch; zero: a single snapshot.
     pub observe: Duration,
     /// How long to watch after the window, at most, for violations that are open when it ends; zero: not at all.
     pub settle: Duration,
     /// Whether to go on although the hub has no profile yet, or the scope names what has no object yet.
     pub wait: bool,
     /// Whether to read the labelled Secrets.
-    pub secrets: Wish,
+    pub secrets: EvidenceRequest,
     /// Whether to try dry-run changes of a profile's manager.
-    pub probe: Wish,
+    pub probe: EvidenceRequest,
     /// The API server's audit logs, which are read elsewhere: here they only count as asked for.
     pub audit_logs: Vec<PathBuf>,
     /// Which members to ask themselves.
@@ -57,8 +57,8 @@ impl Plan {
             observe,
             settle: Duration::ZERO,
             wait: true,
-            secrets: Wish::IfAllowed,
-            probe: Wish::IfAllowed,
+            secrets: EvidenceRequest::IfAllowed,
+            probe: EvidenceRequest::IfAllowed,
             audit_logs: Vec::new(),
             members: Members::default(),
             driver: None,
@@ -126,7 +126,7 @@ impl Plan {
     pub fn requested(&self) -> BTreeMap<Kind, Requested> {
         let yes_if = |on: bool, reason: Reason| if on { Requested::Yes } else { Requested::No(reason) };
         let watches = !self.observe.is_zero();
-        let timeline = yes_if(watches, ONE_LOOK);
+        let timeline = yes_if(watches, SINGLE_SNAPSHOT);
         let driver = match &self.driver {
             Some(_) => yes_if(watches, NO_WATCH),
             None => Requested::No(NO_DRIVER),
@@ -148,7 +148,7 @@ impl Plan {
                 Kind::PluginCalls,
                 Kind::Mentions,
             ] {
-                requested.insert(kind, yes_if(testbed.is_some(), NO_STAGE));
+                requested.insert(kind, yes_if(testbed.is_some(), NO_TESTBED));
             }
             let reads = testbed.is_some_and(|testbed| !testbed.outputs.is_empty());
             requested.insert(Kind::Outputs, yes_if(reads, NO_OUTPUTS));

@@ -74,7 +74,7 @@ impl ObservedChanges {
         self.profiles.lock().new_versions + self.slices.lock().new_versions
     }
 
-    /// How the run has looked on by now for those of its objects that are open.
+    /// How long the run has watched on by now, for the objects with open violations.
     fn settled(&self, until: Timestamp, open: &Awaited) -> Settled {
         Settled {
             until,

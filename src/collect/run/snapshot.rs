@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use super::Run;
 use crate::{
     clock::later,
-    hub::ONE_LOOK,
+    hub::SINGLE_SNAPSHOT,
     watch::{add_watched, gap, timeline},
 };
 
@@ -92,7 +92,7 @@ impl Run<'_> {
         evidence.header.cut_short = None;
         for (kind, requested) in &mut evidence.header.requested {
             if !LISTED.contains(kind) {
-                *requested = Requested::No(ONE_LOOK);
+                *requested = Requested::No(SINGLE_SNAPSHOT);
             }
         }
         evidence.gaps.retain(|gap| LISTED.contains(&gap.kind));
@@ -111,8 +111,8 @@ impl Run<'_> {
         let mut evidence = self.evidence.clone();
         evidence.header.cut_short = Some(CUT_SHORT.to_owned());
         evidence.header.permissions = self.context.permissions.clone().into_inner();
-        let secrets = self.plan.secrets.asked_explicitly(NOT_READ.into());
-        let probe = self.plan.probe.asked_explicitly(NOT_READ.into());
+        let secrets = self.plan.secrets.requested_if_explicit(NOT_READ.into());
+        let probe = self.plan.probe.requested_if_explicit(NOT_READ.into());
         evidence.header.requested.extend([
             (Kind::Secrets, secrets.clone()),
             (Kind::UnlabelledSecrets, secrets),
@@ -123,7 +123,7 @@ impl Run<'_> {
     }
 }
 
-/// Notes that these kinds, as far as they were requested, are not there.
+/// Notes that these kinds are not there, if they were requested.
 fn lack(evidence: &mut Evidence, kinds: &[Kind]) {
     for &kind in kinds {
         if *evidence.requested(kind) == Requested::Yes {

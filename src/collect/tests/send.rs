@@ -1,4 +1,4 @@
-//! Sends what somebody beside the run changes on a hub. Tests of the whole command use it too.
+//! Sends what another client changes on a hub during the run. Tests of the whole command use it too.
 
 use http::{Method, Request, header};
 use kube::Client;

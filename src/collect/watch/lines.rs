@@ -66,7 +66,7 @@ impl Lines {
 
     async fn whole(&mut self) -> Result<Option<BytesMut>, Failure> {
         loop {
-            // A hub that sends faster than it is read must not keep the clock from being looked at.
+            // A hub that sends faster than it is read must not keep the clock from being read.
             consume_budget().await;
             if let Some(end) = self.buffer[self.searched..]
                 .iter()

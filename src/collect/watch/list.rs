@@ -206,7 +206,7 @@ pub(super) async fn check_history(client: &TimedClient, path: &str, earlier: &st
     check_newer(earlier, &newest.resource_version)
 }
 
-/// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are no numbers cannot be
+/// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are not numbers cannot be
 /// compared.
 pub(super) fn check_newer(earlier: &str, newest: &str) -> Result<(), Failure> {
     match (earlier.parse::<u64>(), newest.parse::<u64>()) {

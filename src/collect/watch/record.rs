@@ -371,7 +371,7 @@ fn whole_key(object: &ObjectRef) -> String {
     format!("{} {}", object.uid, object.path())
 }
 
-/// The identity of an object, as far as it can be read.
+/// The identity of an object, or the part of it that can be read.
 fn identity<T: Tracked>(json: &[u8]) -> ObjectRef {
     ObjectRef {
         kind: T::KIND.to_owned(),

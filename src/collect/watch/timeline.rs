@@ -35,7 +35,7 @@ pub(crate) const LIFETIME: u64 = 240;
 pub(crate) const SILENCE: Duration = Duration::from_secs(LIFETIME + 30);
 /// The longest interruption that leaves no gap: no rule mentions a delay as short as this.
 pub(crate) const BRIEF: SignedDuration = SignedDuration::from_secs(10);
-/// How long a silence may be before the connection is in doubt: bookmarks come every minute.
+/// How long a silence may be before the connection may be dead: bookmarks come every minute.
 const QUIET: SignedDuration = SignedDuration::from_secs(75);
 /// How long a hub that ends its watches is not asked again whether it was restored: no restore takes less, and each reopened
 /// watch would cost two requests.
@@ -142,7 +142,7 @@ impl<T: Tracked> Watch<T> {
     /// Lists the profiles for the first time.
     pub async fn start(&mut self) -> Result<(), Failure> {
         let mut failures = 0;
-        while let Err(failure) = self.look(Origin::Listed).await {
+        while let Err(failure) = self.read_list(Origin::Listed).await {
             failures += 1;
             if !failure.may_pass() || failures == ATTEMPTS {
                 return Err(failure);
@@ -161,7 +161,7 @@ impl<T: Tracked> Watch<T> {
                     self.close(false);
                     self.outage = Some(failure.to_string());
                     if failure.code() == 410 || failure.is_restored() {
-                        self.look_again(&failure).await;
+                        self.relist(&failure).await;
                     } else {
                         let wait = self.reopening.next().max(failure.asked_wait());
                         sleep(wait.min(LONGEST_WAIT)).await;
@@ -337,11 +337,11 @@ impl<T: Tracked> Watch<T> {
 
     /// The hub no longer has the changes since the last known resourceVersion, or a new history without them: only a new list
     /// can show their outcome.
-    async fn look_again(&mut self, gone: &Failure) {
+    async fn relist(&mut self, gone: &Failure) {
         self.is_restored |= gone.is_restored();
         sleep(self.relisting.next()).await;
         self.client.cost.turn().await;
-        while let Err(failure) = self.look(Origin::Relisted).await {
+        while let Err(failure) = self.read_list(Origin::Relisted).await {
             self.stream = None;
             self.outage = Some(failure.to_string());
             let wait = self.relisting.next().max(failure.asked_wait());
@@ -362,7 +362,7 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Lists the profiles, after which the watch can go on. Of the time that a list may take, a streaming one has half.
-    async fn look(&mut self, origin: Origin) -> Result<(), Failure> {
+    async fn read_list(&mut self, origin: Origin) -> Result<(), Failure> {
         if self.streams {
             let limit = self.client.list_timeout / 2;
             match within(limit, NO_WHOLE_LIST, self.stream(origin)).await {

@@ -107,7 +107,7 @@ fn unknown_key(run: &Command, name: &str) -> String {
     )
 }
 
-/// Where the file has a key, such as `line 3: `; empty if the key does not begin a line.
+/// Where the file has a key, for example `line 3: `; empty if the key does not begin a line.
 fn place_of(text: &str, key: &str) -> String {
     let is_key = |line: &str| {
         line.strip_prefix(key)

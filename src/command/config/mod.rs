@@ -167,7 +167,7 @@ impl Setting {
     /// Whether a setting has no use with a stronger one, for a reason that clap does not know.
     fn gives_way_to(&self, stronger: &Setting) -> bool {
         match (&*self.id, &*stronger.id) {
-            // The reference manager needs none of the user's files. A word such as `none` is not a file.
+            // The reference manager needs none of the user's files. A word like `none` is not a file.
             ("members" | "provider_file" | "audit_logs" | "driver", "manager") => {
                 let is_word = |value: &OsString| WORDS.iter().any(|word| value == word);
                 !self.values.iter().any(is_word)

@@ -34,7 +34,7 @@ pub struct ClaimFlags {
     /// consumer-2026-09. Recorded evidence names its edition.
     #[arg(long)]
     pub edition: Option<Edition>,
-    /// A feature that the implementation claims, such as consumer-secrets
+    /// A feature that the implementation claims, for example consumer-secrets
     #[arg(long = "feature", value_name = "FEATURE")]
     pub features: Vec<Feature>,
     /// A feature that the implementation declares not to have
@@ -99,7 +99,7 @@ pub struct ClaimFlags {
 }
 
 impl ClaimFlags {
-    /// Overrides a claim, such as that of an evidence file, with what the flags say.
+    /// Overrides a claim, for example that of an evidence file, with what the flags say.
     pub fn apply(&self, claim: &mut Claim) -> Result<(), Failure> {
         let mut both = self
             .features
@@ -163,7 +163,7 @@ fn clusterset(text: &str) -> Result<(String, String), &'static str> {
     if is_dns_label(namespace) && is_label_value(set) && !set.is_empty() {
         Ok((namespace.to_owned(), set.to_owned()))
     } else {
-        Err("give a namespace and the name of its ClusterSet, a label value, such as fleet=production")
+        Err("give a namespace and the name of its ClusterSet, a label value, for example fleet=production")
     }
 }
 

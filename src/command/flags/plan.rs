@@ -3,7 +3,7 @@
 use std::{path::PathBuf, str::FromStr, time::Duration};
 
 use clap::{Args, ValueHint};
-use collect::{Members, Plan, Wish};
+use collect::{EvidenceRequest, Members, Plan};
 use evidence::{
     Claim, Scope,
     api::{Feature, Role},
@@ -84,22 +84,22 @@ impl PlanFlags {
     ) -> Result<Plan, Failure> {
         let judges_profiles = claim.edition_of(Role::Manager).is_some();
         let secrets = if !judges_profiles {
-            Wish::No(NO_MANAGER.into())
+            EvidenceRequest::No(NO_MANAGER.into())
         } else if claim.features.contains(&Feature::ConsumerSecrets) || !claim.consumers.is_empty() {
-            Wish::Requested
+            EvidenceRequest::Explicit
         } else if claim.no_features.contains(&Feature::ConsumerSecrets) {
-            Wish::No("disabled by --no-feature consumer-secrets".into())
+            EvidenceRequest::No("disabled by --no-feature consumer-secrets".into())
         } else {
-            Wish::IfAllowed
+            EvidenceRequest::IfAllowed
         };
         if members.from_secrets && claim.no_features.contains(&Feature::ConsumerSecrets) {
             bail_usage!("--members from-secrets contradicts --no-feature consumer-secrets: give one of them");
         }
         let probe = match (self.probe, self.no_probe) {
-            _ if !judges_profiles => Wish::No(NO_MANAGER.into()),
-            (true, _) => Wish::Requested,
-            (_, true) => Wish::No("disabled by --no-probe".into()),
-            _ => Wish::IfAllowed,
+            _ if !judges_profiles => EvidenceRequest::No(NO_MANAGER.into()),
+            (true, _) => EvidenceRequest::Explicit,
+            (_, true) => EvidenceRequest::No("disabled by --no-probe".into()),
+            _ => EvidenceRequest::IfAllowed,
         };
         let observe = match target.default_observe() {
             _ if claim.edition_of(Role::Consumer).is_some() => OF_TESTBED,
@@ -141,7 +141,8 @@ fn observe(text: &str) -> Result<Duration, String> {
 pub fn duration(text: &str, zero: &str) -> Result<Duration, String> {
     let duration = SignedDuration::from_str(text).ok();
     let duration = duration.and_then(|duration| Duration::try_from(duration).ok());
-    duration.ok_or_else(|| format!("give a number with its unit, such as 30s, 5m or 1h30m, or 0s for {zero}"))
+    duration
+        .ok_or_else(|| format!("give a number with its unit, for example 30s, 5m or 1h30m, or 0s for {zero}"))
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -163,7 +164,7 @@ impl FromStr for Size {
         let number = digits.parse::<u64>().ok().filter(|_| is_whole);
         let size = number.and_then(|number| number.checked_mul(bytes));
         size.map(Self)
-            .ok_or("give a whole number with its unit, such as 500Mi or 4Gi")
+            .ok_or("give a whole number with its unit, for example 500Mi or 4Gi")
     }
 }
 

@@ -45,7 +45,7 @@ pub(super) fn read_all(root: &Path, limits: &Limits) -> Result<Folders, Failure>
     folders.add(root, "", limits);
     if folders.unreadable.iter().any(|one| one.folder.is_empty()) {
         bail_usage!(
-            "there is no report in {}: each has a folder of its own, such as {}",
+            "there is no report in {}: each has a folder of its own, for example {}",
             root.display(),
             Path::new("IMPLEMENTATION").join("VERSION").join(REPORT).display()
         );

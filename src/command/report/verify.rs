@@ -28,7 +28,7 @@ pub struct Verify {
     /// Its evidence, as `run --record` wrote it
     #[arg(required_unless_present = "dir")]
     evidence: Option<PathBuf>,
-    /// Verify every `report.yaml` below this folder against the evidence beside it
+    /// Verify every `report.yaml` below this folder against the evidence next to it
     #[arg(long, conflicts_with_all = ["report", "evidence"])]
     dir: Option<PathBuf>,
     #[command(flatten)]

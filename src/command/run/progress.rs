@@ -240,7 +240,7 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A duration in whole seconds, such as `1m 30s`.
+/// A duration in whole seconds, for example `1m 30s`.
 pub fn in_words(duration: Duration) -> String {
     let duration = SignedDuration::try_from(Duration::from_secs(duration.as_secs()));
     duration.map_or_else(|_| "for ever".to_owned(), |duration| format!("{duration:#}"))

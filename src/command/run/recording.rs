@@ -25,7 +25,7 @@ pub struct RecordPart {
 }
 
 impl RecordPart {
-    /// Prepares the part of a run's record, and sets aside the one that a killed run has left. Returns `None` if the run has
+    /// Prepares the part of a run's record, and renames the one that a killed run has left. Returns `None` if the run has
     /// no record in a file, or takes no time: a single snapshot, or the lab, whose time is simulated.
     pub fn begin(outputs: &mut OutputFiles, target: &Target, observe: Duration) -> Option<Self> {
         if observe.is_zero() || target.is_lab() {
@@ -105,7 +105,7 @@ impl Keeper {
 
 #[cfg(test)]
 mod tests {
-    use collect::{Plan, Wish, clock::Clock, collect};
+    use collect::{EvidenceRequest, Plan, clock::Clock, collect};
     use evidence::{Digester, Kind, read_input};
     use judge::{Selection, judge};
     use kube::{
@@ -153,7 +153,7 @@ mod tests {
         /// Watches for that long, while a profile changes every 10 s; gives up after `patience`.
         async fn watch(&self, seconds: u64, patience: u64) -> Option<Evidence> {
             let plan = Plan {
-                secrets: Wish::Requested,
+                secrets: EvidenceRequest::Explicit,
                 ..Plan::watching(Duration::from_secs(seconds))
             };
             let progress = self.progress();
@@ -237,7 +237,7 @@ mod tests {
     async fn a_run_that_is_killed_after_its_window_loses_no_change() {
         let world = World::new("evidence.jsonl").await;
         let evidence = world.watch(95, 1000).await.expect("evidence");
-        // The last part is written beside what is read then.
+        // The last part is written while the rest is read.
         sleep(Duration::from_secs(1)).await;
         let part = world.part();
         assert_eq!(part.profiles, evidence.profiles);

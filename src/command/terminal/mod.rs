@@ -32,7 +32,7 @@ pub fn width() -> Option<usize> {
     Some(columns.clamp(NARROWEST, WIDEST))
 }
 
-/// Prints text, without its colours where the output shows none. A reader that has closed the output is no failure.
+/// Prints text, without its colours where the output shows none. A closed output is not a failure.
 pub fn print(text: &str) -> Result<Exit, Failure> {
     let mut out = anstream::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

@@ -30,7 +30,7 @@ pub enum Schemes {
 }
 
 named_enum! {
-    /// The flaw of an address. Its text follows a subject, such as "endpoint".
+    /// What is wrong with an address. Its text follows a subject, for example "endpoint".
     pub enum Fault {
         /// There is no text.
         Empty = "is empty",
@@ -123,7 +123,7 @@ impl<'a> Address<'a> {
         self.host.strip_suffix('.').unwrap_or(self.host)
     }
 
-    /// The flaw of the host, if any. An IPv6 address needs brackets.
+    /// What is wrong with the host, if anything. An IPv6 address needs brackets.
     fn host_fault(&self) -> Option<Fault> {
         let is_valid = if self.bracketed {
             is_ipv6(self.host)
@@ -142,12 +142,12 @@ impl<'a> Address<'a> {
     }
 }
 
-/// Returns the flaw of a URL with a host; none if it is one.
+/// Returns what is wrong with a URL that must have a host; `None` if nothing is.
 pub fn url_fault(text: &str, schemes: Schemes) -> Option<Fault> {
     fault_of_url(&Address::split(text), text, schemes)
 }
 
-/// Returns the flaw of a URL, which was split from a text.
+/// Returns what is wrong with a URL, which was split from a text.
 fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
     let Some(scheme) = url.scheme else {
         return Some(if text.is_empty() {
@@ -171,7 +171,7 @@ fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
     if !is_known {
         return Some(Fault::Scheme);
     }
-    // Targets of gRPC, such as dns:///thanos.example:10901 and unix:///run/x, name the host in the path.
+    // Targets of gRPC, for example dns:///thanos.example:10901 and unix:///run/x, name the host in the path.
     let is_http = url.has_scheme("https") || url.has_scheme("http");
     if matches!(schemes, Schemes::Any) && !is_http && text[scheme.len()..].starts_with(":///") {
         let has_path = text.len() > scheme.len() + ":///".len();
@@ -186,7 +186,7 @@ fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
     })
 }
 
-/// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
+/// Returns what is wrong with an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
 pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
     let text = text.trim();
     if text.is_empty() {

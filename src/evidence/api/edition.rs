@@ -63,7 +63,7 @@ named_enum! {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown {what} `{input}`{}", .nearest.as_ref().map(|n| format!(": did you mean `{n}`?")).unwrap_or_default())]
 pub struct UnknownName {
-    /// What the name is of, such as `edition`.
+    /// What the name is of, for example `edition`.
     pub what: &'static str,
     /// The name as it was given.
     pub input: String,

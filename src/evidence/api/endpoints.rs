@@ -59,7 +59,7 @@ impl Endpoints {
 
 const SCHEMES: Schemes = Schemes::Of(&["https", "http"]);
 
-/// Returns the flaw of an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
+/// Returns what is wrong with an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
 pub fn fault(endpoint: &str) -> Option<Fault> {
     endpoint_fault(endpoint, SCHEMES)
 }

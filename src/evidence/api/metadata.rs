@@ -65,7 +65,7 @@ pub struct Writer {
     /// When the entry last changed, RFC 3339 to the second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Arc<str>>,
-    /// The owned parts, sorted, such as `status.conditions` and `metadata.labels[x-k8s.io/cluster-manager]`.
+    /// The owned parts, sorted, for example `status.conditions` and `metadata.labels[x-k8s.io/cluster-manager]`.
     pub owns: Arc<[Box<str>]>,
 }
 

@@ -14,7 +14,7 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PlacementDecision {
-    /// The API version that it was read in, such as `multicluster.x-k8s.io/v1alpha1`.
+    /// The API version that it was read in, for example `multicluster.x-k8s.io/v1alpha1`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub api_version: Arc<str>,
     /// The object metadata that rules use.

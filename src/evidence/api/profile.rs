@@ -21,7 +21,7 @@ use super::{
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ClusterProfile {
-    /// The API version that it was read in, such as `multicluster.x-k8s.io/v1alpha1`.
+    /// The API version that it was read in, for example `multicluster.x-k8s.io/v1alpha1`.
     #[serde(deserialize_with = "or_default", skip_serializing_if = "is_default")]
     pub api_version: Arc<str>,
     /// The object metadata that rules use.
@@ -105,7 +105,7 @@ pub struct Property {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Condition {
-    /// Type, such as `Joined`.
+    /// Type, for example `Joined`.
     #[serde(rename = "type", deserialize_with = "or_default")]
     pub kind: Arc<str>,
     /// `True`, `False` or `Unknown`.
@@ -171,7 +171,7 @@ pub struct Cluster {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Extension {
-    /// Its name, such as `client.authentication.k8s.io/exec`.
+    /// Its name, for example `client.authentication.k8s.io/exec`.
     #[serde(deserialize_with = "or_default")]
     pub name: Box<str>,
     /// Its content.

@@ -5,12 +5,12 @@ pub fn is_label_value(text: &str) -> bool {
     text.is_empty() || (text.len() <= 63 && is_framed(text, u8::is_ascii_alphanumeric, b"-_."))
 }
 
-/// Returns `true` for a DNS label (RFC 1123), such as the name of a namespace.
+/// Returns `true` for a DNS label (RFC 1123), for example the name of a namespace.
 pub fn is_dns_label(text: &str) -> bool {
     text.len() <= 63 && is_label_of_subdomain(text)
 }
 
-/// Returns `true` for a DNS subdomain (RFC 1123), such as an API group.
+/// Returns `true` for a DNS subdomain (RFC 1123), for example an API group.
 pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= 253 && text.split('.').all(is_label_of_subdomain)
 }

@@ -197,7 +197,7 @@ impl<'d> Gatherer<'d> {
         }
     }
 
-    /// Begins to parse a profile or a slice. No more are parsed at once than fit into the limit of one object.
+    /// Begins to parse a profile or a slice. No more are parsed in parallel than fit into the limit of one object.
     fn parse(&mut self, kind: ObjectKind, types: &Types, json: &str, line: usize) {
         self.take_parsed(AHEAD - 1, self.limits.object.saturating_sub(json.len()));
         if self.stop.is_none() {

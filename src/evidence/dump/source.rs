@@ -38,7 +38,7 @@ pub(super) struct Source<'f, R> {
     failure: Option<InputError>,
     /// The bytes that were read.
     pub size: u64,
-    /// True if nothing but white space was read.
+    /// True if only white space was read.
     pub is_blank: bool,
 }
 
@@ -100,7 +100,7 @@ impl<'f, R: Read> Source<'f, R> {
         is_mark
     }
 
-    /// Takes the rest of a document of YAML. Spaces stand for what precedes it in its line.
+    /// Takes the rest of a document of YAML. Spaces replace what precedes it in its line.
     pub fn document(&mut self) -> Result<String, InputError> {
         let largest = self.limits.object.saturating_mul(YAML_OBJECTS);
         let begins = self.place();
@@ -335,7 +335,7 @@ fn begins_with_mark(text: &str) -> bool {
     is_mark && text.as_bytes().get(3).is_none_or(u8::is_ascii_whitespace)
 }
 
-/// Whether a text is not valid at its end, such as `-` or `1.`: it may be the first part of a number.
+/// Whether a text is not valid at its end, for example `-` or `1.`: it may be the first part of a number.
 fn is_at_end(error: &serde_json::Error, text: &str) -> bool {
     let last_line = text.rsplit('\n').next().unwrap_or_default();
     error.line() > line_breaks(text) && error.column() >= last_line.len()

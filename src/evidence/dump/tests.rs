@@ -366,7 +366,7 @@ fn profiles_of_conformance_runs_are_omitted_with_a_note() {
     let input = read(format!("{}---\n{other}", profile("a"))).expect("reads");
     let judged = input.evidence.inventory().map(|profile| &*profile.metadata.name);
     assert_eq!(judged.collect::<Vec<_>>(), ["a"]);
-    let note = "profiles of other conformance runs are not judged: 1, such as n/m-conformance-bcdfg-1";
+    let note = "profiles of other conformance runs are not judged: 1, for example n/m-conformance-bcdfg-1";
     assert_eq!(input.notes, [note]);
 }
 

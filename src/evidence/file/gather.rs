@@ -272,7 +272,7 @@ fn check_header(header: &Header) -> Result<(), String> {
     let until = settled.until;
     check_window(
         &Window { until, ..window },
-        "the time until which the run looked on",
+        "the time until which the run watched on",
     )
 }
 

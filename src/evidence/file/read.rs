@@ -102,7 +102,7 @@ fn check_format(line: &[u8], place: FilePlace<'_>) -> Result<(), InputError> {
     )))
 }
 
-/// How every evidence file begins, white space aside: with the header and its format.
+/// How every evidence file begins, but for white space: with the header and its format.
 const OPENING: &str = r#"{"header":{"format":"conformance.clusterprofile/evidence/"#;
 
 /// Reads enough to recognize an evidence file; returns what it read, and whether it is one.

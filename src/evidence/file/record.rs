@@ -20,7 +20,7 @@ use crate::{
 
 #[expect(
     clippy::large_enum_variant,
-    reason = "one line at a time, which is taken apart at once"
+    reason = "one line at a time, which is taken apart immediately"
 )]
 pub(super) enum Line {
     Record(Record<'static>),

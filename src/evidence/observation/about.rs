@@ -52,7 +52,7 @@ pub struct Implementation {
 pub struct Submitter {
     /// The organization. The implementation's own, if the project judged itself.
     pub organization: String,
-    /// Its home, or where it tells how it judged.
+    /// Its home page, or the page that describes its verdicts.
     pub url: String,
 }
 

@@ -31,7 +31,7 @@ pub struct Header {
     /// When the runner observed the hub; none for a dump.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub window: Option<Window>,
-    /// How the run looked on after the window; none for a dump, and in evidence of older suites.
+    /// How the run watched on after the window; none for a dump, and in evidence of older suites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<Settled>,
     /// When a dump was read, by the reader's clock; none for a run that observed the hub. The dump is not newer.
@@ -113,11 +113,11 @@ pub struct Identity {
     pub agents: Vec<String>,
 }
 
-/// The hub, as far as it describes itself.
+/// The hub, as it describes itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Hub {
-    /// The source of the evidence, such as `context kind-hub`, `lab` or a file's name.
+    /// The source of the evidence, for example `context kind-hub`, `lab` or a file's name.
     pub source: String,
     /// The API server's version.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,7 +140,7 @@ pub struct Hub {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct ServedVersion {
-    /// Its name, such as `v1alpha1`.
+    /// Its name, for example `v1alpha1`.
     pub name: String,
     /// True if a rule of its schema makes `spec.clusterManager` immutable; only of ClusterProfile.
     pub immutable_manager: bool,
@@ -189,7 +189,7 @@ pub struct Traffic {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Permission {
-    /// Verb, such as `list`.
+    /// Verb, for example `list`.
     pub verb: String,
     /// API group; empty for the core group.
     pub group: String,
@@ -312,7 +312,7 @@ impl Window {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AgentError {
     /// It names no program.
-    #[error("expected the part of the user agent before the first `/`, such as manager")]
+    #[error("expected the part of the user agent before the first `/`, for example manager")]
     Empty,
     /// It holds more than the program.
     #[error("expected only the part of the user agent before the first `/`: write {0}")]

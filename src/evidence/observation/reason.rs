@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 #[serde(from = "Written", into = "Written")]
 #[schemars(with = "Written")]
 pub struct Reason {
-    /// Its sort, for programs that act on it; none for all others.
+    /// Its sort, for programs that act on it; none for most.
     pub id: Option<ReasonId>,
     words: Cow<'static, str>,
 }
@@ -24,7 +24,7 @@ pub enum ReasonId {
     SingleSnapshot,
     /// No audit log was given.
     NoAuditLog,
-    /// No member was asked.
+    /// No request was sent to a member.
     NoMembers,
     /// No credential plugin was run.
     NoPlugins,
@@ -54,7 +54,7 @@ pub enum ReasonId {
     FeatureAbsent,
     /// The edition asks for the rule's feature only where it is claimed.
     FeatureNotClaimed,
-    /// The evidence that the rule needs was not asked for.
+    /// The evidence that the rule needs was not requested.
     NotRequested,
     /// The hub has no object of the kind that the rule is about.
     NoObject,
@@ -62,7 +62,7 @@ pub enum ReasonId {
     NotApplicable,
     /// Nothing happened during the run that the rule judges.
     NothingHappened,
-    /// Evidence was asked for, but could not be collected or does not decide.
+    /// Evidence was requested, but could not be collected or is inconclusive.
     Unknown,
     /// Every violation is waived.
     Waived,
@@ -72,7 +72,7 @@ pub enum ReasonId {
     NoMemberKubeconfig,
     /// No kubeconfig of a consumer's Secret was tried.
     NoSecretTried,
-    /// No namespace stands for a ClusterSet.
+    /// No namespace represents a ClusterSet.
     NoClusterset,
     /// No consumer was declared to need credentials.
     NoConsumer,

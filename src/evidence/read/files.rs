@@ -1,4 +1,4 @@
-//! Opens and reads files within bounds, packed or not: a file may have no end, such as `/dev/zero`.
+//! Opens and reads files within bounds, packed or not: a file may have no end, for example `/dev/zero`.
 
 use std::{
     fs::{self, File},

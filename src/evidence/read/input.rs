@@ -144,7 +144,7 @@ impl Counts {
         self.0.is_empty()
     }
 
-    /// The counts, such as `2 × Pod, 1 × Secret`; the first of many kinds.
+    /// The counts, for example `2 × Pod, 1 × Secret`; the first of many kinds.
     pub fn summary(&self) -> String {
         const SHOWN: usize = 20;
         let entries = self.0.iter().take(SHOWN);

@@ -13,7 +13,7 @@ use crate::{
 /// Parts with arbitrary content: errors name nothing below them.
 const OPEN: [&str; 4] = ["annotations", "extension", "fieldsV1", "labels"];
 
-/// The flaw of an object that no hub can have served.
+/// Why an object cannot have come from a hub.
 const NAMELESS: &str = "metadata.name is missing";
 
 /// Replaces a byte that is not UTF-8. An identity that contains it is not trusted.
@@ -154,7 +154,7 @@ fn narrow(
 }
 
 impl ObjectRef {
-    /// Identifies an object as far as possible. `kind` is the default.
+    /// Identifies an object, or what is readable of it. `kind` is the default.
     pub fn of_value(object: &Value, kind: &str) -> Self {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &object["metadata"];
@@ -168,7 +168,7 @@ impl ObjectRef {
     }
 }
 
-/// Identifies an object as far as possible, even in broken JSON. `kind` is the default.
+/// Identifies an object, or what is readable of it, even in broken JSON. `kind` is the default.
 pub fn identity(json: &[u8], kind: &str) -> ObjectRef {
     let whole = masked(json);
     let spoilt = matches!(whole, Cow::Owned(_));

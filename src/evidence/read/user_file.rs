@@ -1,4 +1,4 @@
-//! Reads YAML: files that users write, and those that are compiled in. An error on a user's file names the place of a flaw
+//! Reads YAML: files that users write, and those that are compiled in. An error in a user's file names the place of the error
 //! and quotes no value: any of them may be a secret.
 
 use serde::de::DeserializeOwned;
@@ -26,14 +26,14 @@ pub fn read<T: DeserializeOwned>(text: &str) -> Result<T, UserFileError> {
 /// files of users need its places in errors.
 ///
 /// # Errors
-/// A message that names the flaw.
+/// A message that says what is wrong.
 pub fn read_compiled_in<T: DeserializeOwned>(yaml: &str) -> Result<T, String> {
     let value: Value = read(yaml).map_err(|error| error.to_string())?;
     serde_json::from_value(value).map_err(|error| error.to_string())
 }
 
 impl UserFileError {
-    /// The parser's error without what it quotes. `variant` says what the names of a choice are, such as `action`.
+    /// The parser's error without what it quotes. `variant` says what the names of a choice are, for example `action`.
     pub fn new(error: &Error, variant: &'static str) -> Self {
         let error = error.without_snippet();
         let place = error.location().filter(|place| place.line() > 0);

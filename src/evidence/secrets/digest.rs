@@ -21,7 +21,7 @@ use crate::{
     lenient, parse_time,
 };
 
-/// The settings of an auth provider that were issued to one user. All others are the same for every user.
+/// The settings of an auth provider that were issued to one user. All other settings are equal for every user.
 const ISSUED: [&str; 3] = ["access-token", "id-token", "refresh-token"];
 
 /// The largest kubeconfig to read: a Secret cannot exceed 1 MiB.

@@ -84,7 +84,7 @@ pub struct KubeconfigCluster {
     pub name: String,
     /// URL of the API server, without userinfo.
     pub server: String,
-    /// Fields with a file name, such as `certificate-authority`.
+    /// Fields with a file name, for example `certificate-authority`.
     pub files: Vec<String>,
 }
 
@@ -96,7 +96,7 @@ pub struct KubeconfigUser {
     pub name: String,
     /// Its credentials.
     pub credentials: Vec<Credential>,
-    /// Fields with a file name, such as `client-key`.
+    /// Fields with a file name, for example `client-key`.
     pub files: Vec<String>,
 }
 

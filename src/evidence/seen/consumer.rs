@@ -107,7 +107,7 @@ named_enum! {
     }
 }
 
-/// All that the consumer had made at one moment, as far as it speaks of the testbed.
+/// What the consumer had created at one moment that mentions the testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputSnapshot {
@@ -117,7 +117,7 @@ pub struct OutputSnapshot {
     pub outputs: Vec<Output>,
 }
 
-/// One output. Only what it says of staged members is kept, and never a credential.
+/// One output. Only what it says of the testbed's members is kept, and never a credential.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Output {
@@ -125,10 +125,10 @@ pub struct Output {
     pub reader: OutputReader,
     /// The object, as `Kind namespace/name`; or the file or page, and the place in it.
     pub object: String,
-    /// The URLs of staged members that it names.
+    /// The URLs of the testbed's members that it names.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub servers: BTreeSet<String>,
-    /// The staged members that it names: each has the name of its profile.
+    /// The testbed's members that it names: each has the name of its profile.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub members: BTreeSet<String>,
 }
@@ -144,14 +144,14 @@ pub struct Mentions {
     pub items: Vec<Mention>,
 }
 
-/// A text in which a staged profile is named, or a credential of a testbed's member stands.
+/// A text that names a published profile, or contains a credential of a testbed's member.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mention {
     /// Where it is.
     #[serde(rename = "location")]
     pub place: MentionLocation,
-    /// The names of staged profiles in it.
+    /// The names of published profiles in it.
     #[serde(rename = "profiles", default, skip_serializing_if = "BTreeSet::is_empty")]
     pub names: BTreeSet<String>,
     /// The members whose credentials are in it. The credentials themselves are never kept.
@@ -179,7 +179,7 @@ pub enum MentionLocation {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         warning: bool,
     },
-    /// Another object that is no Secret.
+    /// Another object, not a Secret.
     Object {
         /// Its kind.
         kind: String,

@@ -93,7 +93,7 @@ mod tests {
         ] {
             assert!(guarded(guard.clone()), "{guard}");
         }
-        // A rule on something else, or one that does not look back, guards nothing.
+        // A rule on something else, or one that does not compare with the old value, guards nothing.
         assert!(!guarded(on_spec(rule("self.displayName == oldSelf.displayName"))));
         assert!(!guarded(on_manager(rule("self.name != ''"))));
     }

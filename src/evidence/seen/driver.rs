@@ -27,7 +27,7 @@ pub struct Driver {
     pub fake_members: bool,
     /// The actions that the driver supports. A rule that needs another is skipped, with the reason in `unavailableActions`.
     pub available_actions: BTreeSet<DriverAction>,
-    /// Why other actions are unavailable, such as `the driver file has no hook \`upgrade\``.
+    /// Why other actions are unavailable, for example `the driver file has no hook \`upgrade\``.
     pub unavailable_actions: BTreeMap<DriverAction, Reason>,
     /// The steps, in the order of their start.
     pub steps: Vec<DriverStep>,
@@ -128,7 +128,7 @@ pub struct DriverStep {
 #[schemars(rename = "StepChange")]
 #[serde(rename_all = "camelCase", default)]
 pub struct Change {
-    /// The field, such as `status.version.kubernetes`.
+    /// The field, for example `status.version.kubernetes`.
     pub path: String,
     /// Its value before; none if it was absent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -69,7 +69,7 @@ impl MemberSample {
     }
 }
 
-/// A part of a look.
+/// A part of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum MemberPart {
@@ -93,7 +93,7 @@ pub enum MemberPart {
 pub struct Readyz {
     /// True if the member reports ready.
     pub ready: bool,
-    /// The failing checks, such as `etcd`, if the member names them.
+    /// The failing checks, for example `etcd`, if the member names them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
@@ -196,7 +196,7 @@ pub enum LoginOutcome {
 }
 
 impl Member {
-    /// Lets all looks share their equal parts.
+    /// Lets all samples share their equal parts.
     pub fn share(&mut self) {
         for index in 1..self.samples.len() {
             let (earlier, later) = self.samples.split_at_mut(index);
@@ -204,7 +204,7 @@ impl Member {
         }
     }
 
-    /// The last look with that part.
+    /// The last sample with that part.
     pub fn last<T>(&self, part: impl Fn(&MemberSample) -> Option<T>) -> Option<(&MemberSample, T)> {
         self.samples
             .iter()

@@ -140,14 +140,14 @@ pub enum ProbeOutcome {
     Refused {
         /// HTTP status code.
         code: u16,
-        /// Machine-readable reason, such as `Invalid`.
+        /// Machine-readable reason, for example `Invalid`.
         reason: String,
         /// The hub's message.
         message: String,
         /// The fields that the hub names as causes.
         fields: Vec<String>,
     },
-    /// The hub refuses for another reason, such as missing permissions or a conflict: this says nothing about the rule.
+    /// The hub refuses for another reason, for example missing permissions or a conflict: this says nothing about the rule.
     Unanswered {
         /// HTTP status code; 0 without an answer.
         code: u16,

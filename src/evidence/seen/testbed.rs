@@ -23,7 +23,7 @@ pub struct Testbed {
     pub consumer: ConsumerSpec,
     /// The addresses of the members.
     pub addresses: Vec<MemberAddress>,
-    /// What was staged, in the order of time.
+    /// The scenarios, in the order of time.
     pub scenarios: Vec<ScenarioRun>,
     /// What the run wrote, in the order of the API server's responses.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,11 +64,11 @@ pub struct MemberAddress {
     pub ca_data: String,
 }
 
-/// A span in which the run staged something, alongside a control: a new profile without any difficulty.
+/// A span in which the run played a scenario, alongside a control: a new profile without any difficulty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ScenarioRun {
-    /// What was staged, for people.
+    /// The scenario, for people.
     pub name: String,
     /// The member of the control profile.
     pub control: String,
@@ -277,10 +277,10 @@ pub struct PluginCall {
     /// The arguments beyond those.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
-    /// The variables that a staged profile asks for, as `NAME=value`.
+    /// The variables that a published profile asks for, as `NAME=value`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// The `apiVersion` of `KUBERNETES_EXEC_INFO`; none if that was missing or is no object.
+    /// The `apiVersion` of `KUBERNETES_EXEC_INFO`; none if that was missing or is not an object.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub api_version: Option<String>,
     /// Its `spec.cluster`, if it was there.
@@ -290,7 +290,7 @@ pub struct PluginCall {
     pub answer: PluginAnswer,
 }
 
-/// `spec.cluster` of a call of a credential plugin, as far as rules need it.
+/// The parts of a plugin call's `spec.cluster` that rules need.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", default)]
 pub struct PluginCluster {

@@ -268,7 +268,7 @@ impl Value {
     }
 }
 
-/// A rule on a value of each profile. Versions without the value are no change, and neither is what a gap hides.
+/// A rule on a value of each profile. Versions without the value do not count as a change, nor does what a gap hides.
 pub(crate) struct Stable {
     value: fn(&ClusterProfile) -> Option<Value>,
     /// The value may change with this one; none if it must not change at all.

@@ -112,7 +112,7 @@ pub(crate) fn nothing_appeared(hub: &Hub, driver_step: &DriverStep) -> Result<()
         .map_or(Ok(()), Err)
 }
 
-/// Names an action, such as `leave` of member-1.
+/// Names an action, for example `leave` of member-1.
 pub(crate) fn describe(driver_step: &DriverStep) -> String {
     let placement = driver_step
         .placement
@@ -390,7 +390,7 @@ impl<T: Judged> Untouched<T> {
             .expected(format!("untouched from {from} until {until}"))
             .observed(format!("{verb} at {seen_at}"))
             .done_by(&attribution.names);
-        // Nothing but an audit log shows who deleted an object.
+        // Only an audit log shows who deleted an object.
         let is_hint = is_deletion && T::log(hub.evidence).is_none();
         match attribution.author {
             Author::Run | Author::Other => Answer::Kept,

@@ -84,7 +84,7 @@ impl<'e> Hub<'e> {
         edition.or_else(|| role.editions().next()).unwrap_or_default()
     }
 
-    /// The credentials in a text that many objects have, such as the name of a property.
+    /// The credentials in a text that many objects have, for example the name of a property.
     pub(crate) fn leaks_in_shared(&self, text: &str) -> Vec<Leak> {
         self.leaks_in_shared.get(text, leaks_in_text).to_vec()
     }
@@ -95,7 +95,7 @@ impl<'e> Hub<'e> {
     }
 }
 
-/// The most texts to know at once: the members of a fleet may share a few, or each has one of its own.
+/// The largest number of texts to know: the members of a fleet may share a few, or each has one of its own.
 const MOST_TEXTS: usize = 1000;
 
 /// The longest text to know, in bytes: a few certificates.
@@ -174,7 +174,7 @@ impl<'e> WholeHub<'e> {
         self.evidence.namespace(name)
     }
 
-    /// The ClusterSet that a namespace stands for, by its label or the user's declaration.
+    /// The ClusterSet that a namespace represents, by its label or the user's declaration.
     pub(crate) fn clusterset_of_namespace(&self, namespace: &str) -> Option<&'e str> {
         self.clustersets.get(namespace).copied()
     }

@@ -57,7 +57,7 @@ pub(crate) fn timed_state(check: fn(&ClusterProfile, ArrivalTime, &Hub) -> Answe
     })
 }
 
-/// A rule on each version of a slice, without a grace period: a slice is written at once.
+/// A rule on each version of a slice, without a grace period: a slice is complete when it is written.
 pub(crate) fn slice(check: fn(&PlacementDecision, &Hub) -> Answer) -> State<PlacementDecision> {
     State::of(0, move |version, hub| check(&version.object, hub))
 }

@@ -184,7 +184,7 @@ named_enum! {
     }
 }
 
-/// How much of the hub a run observed, as far as the decision depends on it.
+/// The parts of the hub's coverage on which the decision depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// The run was cut short.
@@ -241,7 +241,7 @@ pub struct RuleVerdict {
     pub waived: Vec<(Finding, usize)>,
     /// Why the evidence is insufficient. The rule does not pass then, even if all its violations are waived.
     pub doubts: Vec<Reason>,
-    /// Remarks, such as which evidence was used.
+    /// Remarks, for example which evidence was used.
     pub notes: Vec<Reason>,
     /// Whether it was examined, and finds the same in each edition.
     pub is_of_any_edition: bool,

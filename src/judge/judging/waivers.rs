@@ -145,7 +145,7 @@ impl Waiver {
         }
         match &self.object {
             Some(object) if object.trim().is_empty() || object.matches('/').count() > 1 => Err(
-                "`object` names nothing: give namespace/name, such as fleet/*, or leave it out for all"
+                "`object` names nothing: give namespace/name, for example fleet/*, or leave it out for all"
                     .to_owned(),
             ),
             _ => Ok(()),
@@ -301,7 +301,7 @@ fn grounds(verdict: &RuleVerdict, outcomes: &[WaiverOutcome]) -> Vec<Reason> {
     reasons.collect()
 }
 
-/// The URL of a web page; none for other schemes, such as `javascript:`.
+/// The URL of a web page; none for other schemes, for example `javascript:`.
 pub fn web_page(address: &str) -> Option<Url> {
     let url = Url::parse(address).ok()?;
     matches!(url.scheme(), "http" | "https").then_some(url)

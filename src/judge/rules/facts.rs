@@ -56,7 +56,7 @@ pub struct Facts {
     pub feature: Option<Feature>,
     /// Why no function can judge the rule yet; then its function is not called.
     pub unjudged: Option<String>,
-    /// What the rule applies to, in the plural, such as `profiles with a location`; none if it is all profiles or slices.
+    /// What the rule applies to, in the plural, for example `profiles with a location`; none if it is all profiles or slices.
     pub applies_to: Option<String>,
     /// The sort of the reason if there are no such things, where the user can change that.
     pub not_applicable: Option<ReasonId>,
@@ -258,7 +258,7 @@ impl Applies {
         }
     }
 
-    /// The level and whose words the rule has, such as `MUST explicit`.
+    /// The level and whose words the rule has, for example `MUST explicit`.
     pub fn weight(&self) -> String {
         format!("{} {}", self.level, self.basis)
     }

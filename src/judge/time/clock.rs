@@ -19,7 +19,7 @@ pub(crate) const SERVERS_APART: Micros = 2 * SECOND;
 /// How far clocks that were not compared may be apart: 5 min.
 pub(crate) const CLOCKS_APART: Micros = 300 * SECOND;
 
-/// The hub's clock, as far as it is known.
+/// What is known of the hub's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HubClock {
     /// The most that the hub's clock may be ahead of the runner's; none if it is unknown, or was set.

@@ -245,7 +245,7 @@ pub(super) const REPORTED_LATE: Reason = Reason::unknown(
 );
 
 impl<'e, T: Tracked> Timeline<'e, T> {
-    /// What the object may have been at some moment of a closed span, in order; none stands for its absence.
+    /// What the object may have been at some moment of a closed span, in order; `None` means that it did not exist.
     ///
     /// # Errors
     /// The reason why the evidence does not cover the span.
@@ -273,7 +273,7 @@ impl<'e, T: Tracked> Timeline<'e, T> {
         Ok(versions.map(|version| &version.object).collect())
     }
 
-    /// Whether the object was as expected by a deadline; none stands for its absence.
+    /// Whether the object was as expected by a deadline; `None` means that it did not exist.
     ///
     /// Yes: it was so when last seen by then, so it became so in time. No: it was not so at the deadline.
     pub(crate) fn by(&self, deadline: Micros, expected: impl Fn(Option<&'e T>) -> bool) -> Certainty {

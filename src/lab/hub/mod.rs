@@ -204,7 +204,7 @@ impl Hub {
         }
     }
 
-    /// A client for the hub's administrator, who sets up what others need.
+    /// A client for the hub's administrator, who sets up what other users need.
     ///
     /// # Errors
     /// As [`Self::client_as`].

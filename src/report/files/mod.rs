@@ -118,7 +118,7 @@ impl Output {
     }
 
     /// Keeps a part of the content next to the file until the file is written. Returns `None` if it is not a regular
-    /// file, such as a pipe.
+    /// file, for example a pipe.
     pub fn begin_part(&mut self) -> Option<Part> {
         if let Destination::Replaced(target) = &self.place {
             self.part = Some(Part::of(target));

@@ -145,7 +145,7 @@ fn temporary(target: &Path) -> io::Result<NamedTempFile> {
 
 /// Creates a file in the folder of another, with its permissions.
 fn create(mut builder: tempfile::Builder<'_, '_>, target: &Path) -> io::Result<NamedTempFile> {
-    // Reports are for others to read, as far as the user's umask lets them.
+    // Reports are readable by all users that the umask admits.
     #[cfg(unix)]
     builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
     // The original error would name a temporary file.

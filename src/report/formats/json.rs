@@ -180,7 +180,7 @@ struct Entry<'a> {
     /// The violations that are waived.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     waived: Vec<Waived<'a>>,
-    /// Notes, such as which evidence was used.
+    /// Notes, for example which evidence was used.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
     /// The remedy, if something was found.

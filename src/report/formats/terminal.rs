@@ -114,7 +114,7 @@ fn warnings(page: &mut Page, report: &Report) {
     }
 }
 
-/// Shows the rules' notes, such as which evidence was used, each once.
+/// Shows the rules' notes, for example which evidence was used, each once.
 fn notes(page: &mut Page, report: &Report, command: &str) {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for verdict in &report.judgement.verdicts {

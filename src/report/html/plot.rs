@@ -190,7 +190,7 @@ impl Plot {
     }
 }
 
-/// Plots the condition of a path such as `[Joined].status`, or all conditions.
+/// Plots the condition of a path, for example `[Joined].status`, or all conditions.
 fn conditions(histories: &[&ProfileHistory], path: &str, axis: &Axis) -> Option<Plot> {
     let of_path = path.strip_prefix('[').and_then(|path| path.split_once(']'));
     let is_own = |kind: &&str| of_path.is_none_or(|(kind_of_path, _)| kind_of_path == *kind);
@@ -229,7 +229,7 @@ fn conditions(histories: &[&ProfileHistory], path: &str, axis: &Axis) -> Option<
     })
 }
 
-/// The states of a condition, each with its beginning, such as `False (NoAnswer)`.
+/// The states of a condition, each with its beginning, for example `False (NoAnswer)`.
 fn states(histories: &[&ProfileHistory], kind: &str) -> Vec<(Timestamp, String)> {
     let mut states: Vec<(Timestamp, String)> = Vec::new();
     for history in histories {
@@ -363,7 +363,7 @@ fn lowest_of_pixel(draws: &[Draw], axis: &Axis) -> Vec<Draw> {
     lowest.copied().collect()
 }
 
-/// A length of time, such as `2m 5s`.
+/// A length of time, for example `2m 5s`.
 pub(super) fn span(seconds: i64) -> String {
     format!("{:#}", SignedDuration::from_secs(seconds))
 }

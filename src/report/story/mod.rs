@@ -215,7 +215,7 @@ impl Event {
             What::Changed => "changed",
             What::Member => "member answered",
             What::Step => "driver",
-            What::Staged => "testbed",
+            What::Testbed => "testbed",
             What::Called if self.count > 1 => return format!("consumer called {} times, last", self.count),
             What::Called => "consumer called",
             What::Plugin if self.count > 1 => return format!("plugin ran {} times, last", self.count),

@@ -82,7 +82,7 @@ fn staged(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
         at: Some(at),
         until,
         detail: clean(what),
-        ..Event::of(What::Staged)
+        ..Event::of(What::Testbed)
     })
 }
 

@@ -37,7 +37,7 @@ pub struct RuleChange {
     pub new: Option<Verdict>,
     /// Whether it is worse in the second report.
     pub worse: bool,
-    /// What else changed, such as the number of violations.
+    /// What else changed, for example the number of violations.
     pub details: Vec<FieldDifference>,
 }
 

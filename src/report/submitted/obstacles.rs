@@ -107,7 +107,7 @@ pub(super) fn misnamed(folder: &str, document: &Document) -> Option<String> {
     })
 }
 
-/// Whether a version is a branch or a tag that moves, such as `main` or `refs/heads/main`.
+/// Whether a version is a branch or a tag that moves, for example `main` or `refs/heads/main`.
 fn is_moving(version: &str) -> bool {
     let name = version.rsplit('/').next().unwrap_or(version);
     version.starts_with("refs/heads/") || MOVING.iter().any(|moving| name.eq_ignore_ascii_case(moving))

@@ -38,7 +38,7 @@ pub fn headline(report: &Report) -> String {
     sentences
 }
 
-/// Says that no profile has a status: that breaks many rules at once. `None` if one has, or no manager is judged.
+/// Says that no profile has a status: that alone breaks many rules. `None` if one has, or no manager is judged.
 pub fn no_status(evidence: &Evidence) -> Option<String> {
     evidence.header.claim.edition_of(Role::Manager)?;
     let mut number = 0;
@@ -95,7 +95,7 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
     }
 }
 
-/// Counts the rules of a level that fail, by basis, such as `2 MUST rules fail (1 explicit, 1 derived)`.
+/// Counts the rules of a level that fail, by basis, for example `2 MUST rules fail (1 explicit, 1 derived)`.
 fn failing(judgement: &Judgement, part: &Part, level: Level, remark: &str) -> Option<String> {
     let failing = judgement.verdicts.iter().filter(|verdict| {
         verdict.verdict == Verdict::Fail
@@ -199,7 +199,7 @@ const WORDS: [(Verdict, bool, &str, &str); 8] = [
     (Verdict::Skipped, true, "was not selected", "were not selected"),
 ];
 
-/// The number of rules with each verdict that occurs, such as `11 pass, 20 do not apply, 5 were not checked`. Each
+/// The number of rules with each verdict that occurs, for example `11 pass, 20 do not apply, 5 were not checked`. Each
 /// verdict comes with whether its rule was deselected.
 pub(crate) fn verdicts_in_words(verdicts: impl IntoIterator<Item = (Verdict, bool)>) -> String {
     let verdicts: Vec<(Verdict, bool)> = verdicts.into_iter().collect();

@@ -2,7 +2,7 @@
 
 use evidence::api::{Edition, Role};
 
-/// A part of a source, such as `KEP-4322 › Spec › Cluster Manager`, with its address if it cites a document.
+/// A part of a source, for example `KEP-4322 › Spec › Cluster Manager`, with its address if it cites a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Cited<'a> {
     pub(crate) text: &'a str,

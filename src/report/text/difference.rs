@@ -15,7 +15,7 @@ pub(crate) struct Masked<'v> {
 /// A field in which two values differ, without credentials.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FieldDifference {
-    /// The path, such as `suites[identity].core.statistics.passed`.
+    /// The path, for example `suites[identity].core.statistics.passed`.
     pub at: String,
     /// The first value, if it has the field.
     pub old: Option<Value>,

@@ -14,7 +14,7 @@ const LONGEST: usize = 3000;
 const MARKS: usize = 3;
 
 /// Escapes text for one line that a person reads. It replaces invisible characters (controls, line breaks, direction
-/// marks, zero-width characters) by escapes such as `\n` or `\u{1b}`, and what a CI system would take for a command. It
+/// marks, zero-width characters) by escapes like `\n` or `\u{1b}`, and what a CI system would take for a command. It
 /// cuts text that is too long, with a count.
 pub fn line(text: &str) -> Cow<'_, str> {
     short(text, LONGEST)
@@ -139,7 +139,7 @@ pub(crate) fn is_hidden(c: char) -> bool {
             | '\u{1d173}'..='\u{1d17a}'     // musical formatting
             | '\u{e0000}'..='\u{e0fff}'     // tags and more variation selectors
         )
-        // The last two of each plane are no characters.
+        // The last two of each plane are not characters.
         || u32::from(c) & 0xfffe == 0xfffe
 }
 

@@ -34,7 +34,7 @@ pub fn count(number: usize, what: &str) -> String {
     format!("{} {what}{plural}", thousands(number))
 }
 
-/// Lists things as a sentence does, such as `a, b and c`; none if there are none.
+/// Lists things as a sentence does, for example `a, b and c`; none if there are none.
 pub(crate) fn listed<T: AsRef<str>>(things: &[T]) -> Option<String> {
     let (last, earlier) = things.split_last()?;
     let earlier: Vec<&str> = earlier.iter().map(AsRef::as_ref).collect();

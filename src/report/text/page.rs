@@ -54,7 +54,7 @@ impl Page {
         self.lay(2, Some(("", PLAIN)), text, style);
     }
 
-    /// A paragraph behind a mark in bold; all its lines stand to the right of the mark.
+    /// A paragraph behind a mark in bold; all its lines are to the right of the mark.
     pub fn marked(&mut self, indent: usize, mark: &str, text: &str) {
         self.behind(indent, &format!("{mark} "), BOLD, text);
     }
@@ -75,7 +75,7 @@ impl Page {
         let _ = writeln!(self.text, "{DIMMED}{name}{DIMMED:#}{command}");
     }
 
-    /// Lines that must stay as they are, such as YAML, indented.
+    /// Lines that must stay as they are, for example YAML, indented.
     pub fn verbatim(&mut self, indent: usize, text: &str) {
         for line in text.lines() {
             let _ = writeln!(self.text, "{:indent$}{line}", "");

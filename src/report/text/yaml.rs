@@ -127,7 +127,7 @@ pub(crate) fn scalar(text: &str) -> String {
     let begins_well = text.starts_with(|c: char| c.is_alphabetic() || c == '/' || c == '_');
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_word = words.contains(&text.to_lowercase().as_str());
-    // A version or a duration begins with a figure or a letter, and is no number.
+    // A version or a duration begins with a figure or a letter, and is not a number.
     let is_unit = text.starts_with(|c: char| c.is_ascii_digit())
         && text.ends_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(|c| c.is_ascii_alphanumeric())

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use collect::{
-    Plan, Quiet, Wish,
+    EvidenceRequest, Plan, Quiet,
     clock::Clock,
     collect,
     requests::{merge_into, read_audit_text},
@@ -120,14 +120,14 @@ impl ConsumerRun<'_> {
                 namespaces: testbed.namespaces(),
                 ..Scope::default()
             },
-            secrets: Wish::No("not wanted".into()),
-            probe: Wish::No("not wanted".into()),
+            secrets: EvidenceRequest::No("not wanted".into()),
+            probe: EvidenceRequest::No("not wanted".into()),
             testbed: Some(testbed),
             ..Plan::watching(WINDOW)
         }
     }
 
-    /// Runs the consumer, as far as the condition lets it. Does not return.
+    /// Runs the consumer with what the condition allows. Does not return.
     async fn run_consumer(&self, consumer: Consumer, client: kube::Client) {
         if let Condition::StartsAfter(start) = self.condition {
             sleep(start).await;

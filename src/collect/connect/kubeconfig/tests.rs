@@ -46,8 +46,8 @@ fn options(path: &Path, context: Option<&str>) -> KubeconfigOptions {
 
 async fn refusal(path: &Path, context: Option<&str>) -> String {
     let error = connect(&options(path, context)).await.err().expect("an error");
-    let told = format!("{error} {error:?}");
-    assert!(!told.contains("CANARY"), "{told}");
+    let shown = format!("{error} {error:?}");
+    assert!(!shown.contains("CANARY"), "{shown}");
     error.to_string()
 }
 

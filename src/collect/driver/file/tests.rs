@@ -72,7 +72,7 @@ fn flaws_are_reported_with_their_place_and_without_secrets() {
         ("timeout: 0s", "give a duration with its unit"),
         (
             "patience: {default: 3m, heal: 4m}",
-            "line 2, column 11: expected a duration such as 2m; for single actions use `patienceFor`",
+            "line 2, column 11: expected a duration, for example 2m; for single actions use `patienceFor`",
         ),
         ("patience: -5m", "give a duration with its unit"),
         ("standIns: CANARY", "line 2"),

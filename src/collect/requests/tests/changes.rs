@@ -11,7 +11,7 @@ fn changed(events: &[Value]) -> Vec<Option<bool>> {
     requests.iter().map(|request| request.changed).collect()
 }
 
-/// A write that was sent upon one version and answered with another, as far as the log tells.
+/// A write that was sent upon one version and answered with another, by what the log shows.
 fn write(verb: &str, at: &str, sent: Option<&str>, answered: Option<&str>) -> Value {
     let mut over =
         json!({"verb": verb, "requestObject": {"metadata": {"resourceVersion": sent}, "status": {"a": 1}}});
@@ -39,7 +39,7 @@ fn lasting(mut write: Value, received: &str, answered: &str) -> Value {
 #[test]
 fn the_version_before_and_the_one_after_tell() {
     let over = |over: Value| event("x", "00:00:05", over);
-    let told = changed(&[
+    let changes = changed(&[
         write("update", "00:00:01", Some("5"), Some("6")),
         write("update", "00:00:02", Some("6"), Some("6")),
         patch("00:00:03", "6"),
@@ -47,7 +47,7 @@ fn the_version_before_and_the_one_after_tell() {
         // Refused and rehearsed writes change nothing that the next ones build upon.
         over(json!({"responseStatus": {"code": 409}})),
         patch("00:00:06", "7"),
-        // A write of which the log tells less hides what the next one changes.
+        // A write of which the log shows less hides what the next one changes.
         event("7", "00:00:07", json!({})),
         patch("00:00:08", "9"),
         event(
@@ -56,19 +56,19 @@ fn the_version_before_and_the_one_after_tell() {
             json!({"verb": "patch", "responseStatus": {"code": 201}, "objectRef": {"name": "applied"}}),
         ),
     ]);
-    assert_eq!(told, [YES, NO, NO, YES, None, NO, None, None, YES]);
+    assert_eq!(changes, [YES, NO, NO, YES, None, NO, None, None, YES]);
 }
 
 #[test]
 fn without_answers_the_next_update_tells() {
     // The last one is followed by nothing.
-    let told = changed(&[
+    let changes = changed(&[
         update("00:00:01", "5"),
         update("00:00:02", "5"),
         update("00:00:03", "6"),
         update("00:00:04", "9"),
     ]);
-    assert_eq!(told, [NO, YES, YES, None]);
+    assert_eq!(changes, [NO, YES, YES, None]);
     // At level Metadata the version that an update was made upon stands in the reference.
     let reference = |at: &str, version: &str| {
         event(
@@ -77,17 +77,17 @@ fn without_answers_the_next_update_tells() {
             json!({"verb": "update", "objectRef": {"resourceVersion": version}}),
         )
     };
-    let told = changed(&[
+    let changes = changed(&[
         reference("00:00:01", "5"),
         reference("00:00:02", "5"),
         reference("00:00:03", "6"),
     ]);
-    assert_eq!(told, [NO, YES, None]);
+    assert_eq!(changes, [NO, YES, None]);
     // A patch between two updates upon one version.
     let metadata = event("p", "00:00:02", json!({}));
-    let told = changed(&[update("00:00:01", "5"), metadata, update("00:00:03", "5")]);
-    assert_eq!(told[1], NO);
-    assert_ne!(told[0], YES);
+    let changes = changed(&[update("00:00:01", "5"), metadata, update("00:00:03", "5")]);
+    assert_eq!(changes[1], NO);
+    assert_ne!(changes[0], YES);
     // An update that does not say upon which version.
     assert_eq!(
         changed(&[update("00:00:01", "0"), update("00:00:02", "0")]),
@@ -116,8 +116,8 @@ fn what_nobody_saw_before_is_not_told() {
         if verb == "deletecollection" {
             delete["objectRef"]["name"] = Value::Null;
         }
-        let told = changed(&[patch("00:00:01", "5"), delete, patch("00:00:03", "6")]);
-        assert_eq!(told, [None, None, None], "{verb}");
+        let changes = changed(&[patch("00:00:01", "5"), delete, patch("00:00:03", "6")]);
+        assert_eq!(changes, [None, None, None], "{verb}");
     }
 }
 
@@ -154,12 +154,12 @@ fn behind(write: Value, at: &str) -> Value {
 fn versions_before_and_after_prove_a_change_whatever_the_clocks() {
     let update = |at: &str, sent: &str, answered: &str| write("update", at, Some(sent), Some(answered));
     // In truth at :04, :05 and :06; the server of the second one is two seconds behind.
-    let told = changed(&[
+    let changes = changed(&[
         update("00:00:04", "5", "6"),
         behind(update("00:00:05", "6", "7"), "00:00:03"),
         update("00:00:06", "7", "8"),
     ]);
-    assert_eq!(told, [YES, YES, YES]);
+    assert_eq!(changes, [YES, YES, YES]);
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn where_clocks_disagree_the_order_of_close_writes_proves_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Whatever a log leaves out, it never says the wrong thing of a write that changed something; nor, while it tells
+    /// Whatever a log leaves out, it never says the wrong thing of a write that changed something; nor, while it shows
     /// of all writes and their answers one after the other, of one that did not.
     #[test]
     fn never_tells_the_wrong_thing(
@@ -216,8 +216,8 @@ proptest! {
         if events.is_empty() {
             return Ok(());
         }
-        for (told, truth) in changed(&events).into_iter().zip(truth) {
-            match told {
+        for (change, truth) in changed(&events).into_iter().zip(truth) {
+            match change {
                 // Nothing is called empty that was not.
                 Some(false) => prop_assert!(!truth),
                 Some(true) if whole => prop_assert!(truth),

@@ -109,7 +109,7 @@ fn a_packed_log_that_is_cut_short_is_a_gap_from_there_on() {
 
     let log = read_bytes(&whole[..whole.len() / 2]);
     let (_, until, _) = gap_of(&log);
-    assert_eq!(until, None, "nothing tells how long it went on");
+    assert_eq!(until, None, "it is unknown how long it went on");
 }
 
 /// So many seconds after midnight.

@@ -1,4 +1,4 @@
-//! A watch is believed only as far as a list at the end of the window confirms it.
+//! A watch counts only until the last list that confirms it.
 
 use evidence::api::names::{LABEL_SECRET_PROFILE, LABEL_SECRET_PROFILE_NAMESPACE};
 use judge::{Selection, Verdict, judge};

@@ -46,12 +46,12 @@ async fn looks_once_and_says_so() {
 #[tokio::test(start_paused = true)]
 async fn stores_nothing_on_the_hub() {
     let world = World::of(&["a"]).await;
-    let wishes = Plan {
-        secrets: Wish::Requested,
-        probe: Wish::Requested,
+    let plan = Plan {
+        secrets: EvidenceRequest::Explicit,
+        probe: EvidenceRequest::Explicit,
         ..plan(120)
     };
-    let evidence = world.collect(&wishes, async {}).await;
+    let evidence = world.collect(&plan, async {}).await;
     assert_eq!(evidence.probes.len(), 1);
     for event in world.requests() {
         let (verb, uri) = (event["verb"].as_str().unwrap_or_default(), &event["requestURI"]);
@@ -74,7 +74,7 @@ async fn probes_one_profile_of_each_manager() {
         world.create(PROFILES, profile).await;
     }
     let plan = Plan {
-        probe: Wish::IfAllowed,
+        probe: EvidenceRequest::IfAllowed,
         ..plan(0)
     };
     let evidence = world.collect(&plan, async {}).await;

@@ -23,7 +23,7 @@ use std::{
 };
 
 use apiserver::{Affected, ApiServer, AuditLevel, Misbehaviour};
-use collect::{CollectError, Members, Plan, Progress, Quiet, Wish, clock::Clock, collect};
+use collect::{CollectError, EvidenceRequest, Members, Plan, Progress, Quiet, clock::Clock, collect};
 use evidence::{Evidence, Gap, Kind};
 use http::{Method, Request};
 use jiff::Timestamp;
@@ -42,7 +42,7 @@ const PROFILES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/
 const SLICES: &str = "/apis/multicluster.x-k8s.io/v1alpha1/namespaces/default/placementdecisions";
 const SECRETS: &str = "/api/v1/namespaces/default/secrets";
 
-/// A lab hub with somebody who changes things on it.
+/// A lab hub with a client that changes things on it.
 struct World {
     hub: Hub,
     server: ApiServer,
@@ -78,7 +78,7 @@ impl World {
         }
     }
 
-    /// Collects for that long, while `events` happens beside.
+    /// Collects for that long, while `events` happens.
     async fn watch(&self, seconds: u64, events: impl Future<Output = ()>) -> Evidence {
         self.collect(&plan(seconds), events).await
     }
@@ -203,7 +203,7 @@ impl World {
         self.server.misbehave(held);
     }
 
-    /// What the audit log tells of the runner's requests.
+    /// The runner's requests in the audit log.
     fn requests(&self) -> Vec<Value> {
         let mut events = self.server.audit_events();
         events.retain(|event| {
@@ -233,7 +233,7 @@ fn slice(name: &str, namespace: &str, profiles: &[&str]) -> Value {
 
 fn plan(seconds: u64) -> Plan {
     Plan {
-        probe: Wish::No("not here".into()),
+        probe: EvidenceRequest::No("not here".into()),
         ..Plan::watching(Duration::from_secs(seconds))
     }
 }
@@ -256,7 +256,7 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
         .profiles
         .iter()
         .filter(|history| &*history.first().metadata.name == name);
-    let told = histories.map(|history| {
+    let texts = histories.map(|history| {
         let mut text = format!("{:?}", history.origin);
         for version in &history.versions {
             let kubernetes = version.object.status.version.kubernetes.as_deref().unwrap_or("-");
@@ -267,7 +267,7 @@ fn story(evidence: &Evidence, name: &str) -> Vec<String> {
         }
         text
     });
-    told.collect()
+    texts.collect()
 }
 
 /// The names of the profiles that exist in the end.

@@ -66,7 +66,7 @@ fn member<'a>(evidence: &'a Evidence, name: &str) -> &'a Member {
         .expect("the member was asked")
 }
 
-/// What the member was told to miss for a reason that has these words.
+/// What the member lacks for a reason with these words.
 fn missed<'a>(sample: &'a MemberSample, words: &str) -> Vec<&'a MemberPart> {
     let missing = sample.missing.iter().filter(|(_, reason)| reason.contains(words));
     missing.map(|(part, _)| part).collect()

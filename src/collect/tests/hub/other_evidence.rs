@@ -56,7 +56,7 @@ async fn evidence_that_is_not_wanted_says_why() {
     let world = World::new().await;
     plant_secrets(&world).await;
     let unwanted = Plan {
-        secrets: Wish::No("`--no-feature consumer-secrets`".into()),
+        secrets: EvidenceRequest::No("`--no-feature consumer-secrets`".into()),
         ..plan(0)
     };
     let evidence = world.collect(&unwanted, async {}).await;
@@ -125,7 +125,7 @@ async fn secrets_without_the_label_are_read_only_where_they_are_claimed() {
     assert!(lists.iter().all(is_labelled), "{lists:?}");
 
     let claimed = Plan {
-        secrets: Wish::Requested,
+        secrets: EvidenceRequest::Explicit,
         ..plan(0)
     };
     let evidence = world.collect(&claimed, async {}).await;

@@ -1,4 +1,4 @@
-//! Hubs that do not let us, and what the user is told.
+//! Hubs that refuse, and what the user reads then.
 
 use apiserver::{AccessRule, User};
 use collect::connect::{Connection, KubeconfigOptions};
@@ -17,7 +17,7 @@ pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str)
 }
 
 impl World {
-    /// The same hub, looked at by somebody with these rules only.
+    /// The same hub, for a user with these rules only.
     pub(super) fn with_rules(mut self, rules: Vec<AccessRule>) -> Self {
         self.server.add_user(User::with_rules("reader", rules));
         self.hub.connection.client = self.server.client("reader");
@@ -45,7 +45,7 @@ async fn runs_with_the_smallest_rights_and_says_what_others_would_add() {
     let world = World::new().await.with_rules(vec![reading_profiles("*")]);
     world.profile("a").await;
     let by_default = Plan {
-        probe: Wish::IfAllowed,
+        probe: EvidenceRequest::IfAllowed,
         ..plan(60)
     };
     let evidence = world.collect(&by_default, async {}).await;
@@ -65,8 +65,8 @@ async fn runs_with_the_smallest_rights_and_says_what_others_would_add() {
     }
 
     let claimed = Plan {
-        secrets: Wish::Requested,
-        probe: Wish::Requested,
+        secrets: EvidenceRequest::Explicit,
+        probe: EvidenceRequest::Explicit,
         ..plan(0)
     };
     let evidence = world.collect(&claimed, async {}).await;

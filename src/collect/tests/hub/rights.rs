@@ -158,7 +158,7 @@ async fn a_run_uses_what_its_role_grants_and_asks_for_nothing_else() {
     for grants in [everything, of_a_namespace, of_placements, Grants::default()] {
         let world = World::of(&["a"]).await;
         let mut plan = Plan {
-            probe: Wish::IfAllowed,
+            probe: EvidenceRequest::IfAllowed,
             ..plan(60)
         };
         plan.scope.namespaces.clone_from(&grants.namespaces);
@@ -171,8 +171,8 @@ async fn a_run_uses_what_its_role_grants_and_asks_for_nothing_else() {
             });
             world.create(SLICES, slice).await;
             plan.claim.edition = Edition::Placement2025M09;
-            plan.secrets = Wish::No("not for placements".into());
-            plan.probe = Wish::No("not for placements".into());
+            plan.secrets = EvidenceRequest::No("not for placements".into());
+            plan.probe = EvidenceRequest::No("not for placements".into());
         }
         let bound = Bound::to(world, |account| grants.manifest(Some(account))).await;
         let evidence = bound.world.collect(&plan, async {}).await;

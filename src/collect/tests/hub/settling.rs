@@ -1,4 +1,4 @@
-//! The end of the window: the run looks on for faults that are open.
+//! The end of the window: the run watches on while violations are open.
 
 use std::sync::Mutex;
 
@@ -34,7 +34,7 @@ fn selection() -> Selection {
 }
 
 impl World {
-    /// Looks for a minute and then on, while `events` happens beside. Returns what was reported of the wait, too.
+    /// Watches for a minute and then on, while `events` happens. Returns what was reported of the wait, too.
     async fn settle(
         &self,
         events: impl Future<Output = ()>,
@@ -67,7 +67,7 @@ impl World {
     }
 }
 
-/// Until when the run looked on, in seconds since the start, and for how many profiles.
+/// Until when the run watched on, in seconds since the start, and for how many profiles.
 fn settled(evidence: &Evidence) -> (i64, usize) {
     let settled = evidence.header.settled.expect("it is recorded");
     (seconds(settled.until), settled.profiles)
@@ -136,7 +136,7 @@ async fn waits_until_a_violation_is_older_than_its_grace() {
     assert!((181..=187).contains(&until), "{until}");
     assert_eq!(profiles, 1);
     assert_eq!(verdict(&evidence), Verdict::Fail);
-    // The window alone, in which nobody looked on, passes nothing that was open.
+    // The window alone passes nothing that was open.
     let mut cut = evidence.clone();
     cut.later = Default::default();
     assert_eq!(verdict(&cut), Verdict::Inconclusive);

@@ -46,7 +46,7 @@ async fn a_copy_holds_what_was_seen_by_then_and_says_what_is_missing() {
         world.profile("new").await;
     };
     let plan = Plan {
-        secrets: Wish::Requested,
+        secrets: EvidenceRequest::Explicit,
         ..plan(40)
     };
     let (copies, evidence) = copies(&world, &plan, events).await;

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// A world with that many namespaces beside `default`, and a plan for all of them.
+/// A world with that many namespaces next to `default`, and a plan for all of them.
 async fn wide(namespaces: usize, seconds: u64) -> (World, Plan) {
     let world = World::new().await;
     let mut plan = plan(seconds);

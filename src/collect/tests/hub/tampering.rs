@@ -20,7 +20,7 @@ use super::*;
 type Pieces = std::pin::Pin<Box<dyn futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send>>;
 
 impl World {
-    /// The same hub, with `tamper` between it and us: it is told the request's path and query, and gets the pieces of
+    /// The same hub, with `tamper` between it and us: it gets the request's path and query, and gets the pieces of
     /// the answer.
     fn tampered(mut self, tamper: impl Fn(&str, Pieces) -> Pieces + Send + Sync + 'static) -> Self {
         let (direct, tamper) = (self.hub.connection.client.clone(), Arc::new(tamper));
@@ -110,7 +110,7 @@ async fn a_list_that_takes_too_long_is_judged_as_far_as_it_came() {
 async fn a_connection_that_is_dead_is_found_out_in_the_end() {
     let world = World::new().await.tampered(|uri, pieces| {
         if uri.contains("sendInitialEvents=true") {
-            // Somewhere on the way, everything is lost from the 30th second on; nobody is told.
+            // Somewhere on the way, everything is lost from the 30th second on, without an error.
             let lost = Box::pin(sleep(Duration::from_secs(30)));
             return Box::pin(pieces.take_until(lost).chain(stream::pending()));
         }

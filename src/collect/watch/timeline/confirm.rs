@@ -98,7 +98,7 @@ impl<T: Tracked> Watch<T> {
             self.stream = None;
             self.outage = Some(format!("nothing came for {} s", quiet.as_secs()));
         }
-        // A doubt is not a failure of the hub yet.
+        // This is not yet a failure of the hub.
         let attempts = if self.outage.is_some() && !doubtful {
             1
         } else {

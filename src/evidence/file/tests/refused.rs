@@ -87,7 +87,7 @@ fn impossible_window_is_refused() {
     assert!(message(late, early, early).starts_with(expected));
     let expected = "x:1: the window ends in another age, at 9999-01-01T10:00:00Z: ";
     assert!(message(early, never, never).starts_with(expected));
-    let settled = "the time until which the run looked on ends in another age";
+    let settled = "the time until which the run watched on ends in another age";
     assert!(message(early, late, never).contains(settled));
 }
 

@@ -171,7 +171,7 @@ fn is_client_certificate(der: &[u8]) -> bool {
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {
     for captures in WEB_TOKEN.captures_iter(text) {
-        // An unsigned one is no secret.
+        // An unsigned one is not a secret.
         let is_signed = captures["signature"].len() > 1;
         let header = WITH_DASH.decode(&captures["header"]).unwrap_or_default();
         let names_algorithm =

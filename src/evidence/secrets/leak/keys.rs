@@ -19,7 +19,7 @@ const OF_KEYS: &str = "access account api private secret";
 /// Words for a field that only holds a digest.
 const OF_DIGESTS: &str = "checksum digest hash sha256";
 
-/// Words in the names of fields that count something, such as `maxToken`.
+/// Words in the names of fields that count something, for example `maxToken`.
 const OF_COUNTS: &str = "count limit max maximum min minimum num number";
 
 /// The last words of fields that hold credentials.
@@ -52,7 +52,7 @@ enum Promise {
     /// A JSON web token.
     WebToken,
     Password,
-    /// A number that somebody enters, or one of a device.
+    /// A number that a user enters, or one of a device.
     Pin,
     /// A secret, or the name of a Secret.
     Secret,
@@ -65,9 +65,9 @@ enum Promise {
     /// A credential, or the name of one.
     Credential,
     Cookie,
-    /// A header, or how somebody is authorized.
+    /// A header, or another form of authorization.
     Authorization,
-    /// What a Docker configuration has for a registry, or how somebody logs in.
+    /// A registry's entry in a Docker configuration, or another form of login.
     RegistryLogin,
     /// A certificate that a client shows, or the name of one.
     ClientCertificate,
@@ -76,7 +76,7 @@ enum Promise {
     Kubeconfig(&'static str),
 }
 
-/// Rates the value of a field with a credential's name. A value that is a name is a hint at most, however random.
+/// Rates the value of a field with a credential's name. A value that is a name is at most a possible credential, however random.
 pub(in crate::secrets) fn grade_field(key: &str, value: &str) -> Option<(&'static str, Grade)> {
     let KeyPromise { promise, is_plural } = promise(key)?;
     let grade = match promise {
@@ -118,7 +118,7 @@ pub(in crate::secrets) fn grade_field(key: &str, value: &str) -> Option<(&'stati
     Some((promise.kind(), grade?))
 }
 
-/// Rates a number in a field with a credential's name, like its text. A count of them is no credential.
+/// Rates a number in a field with a credential's name, like its text. A count of them is not a credential.
 pub(in crate::secrets) fn grade_number(key: &str, number: &str) -> Option<(&'static str, Grade)> {
     let is_count = number.starts_with('-') || words(key).iter().any(|word| is_one_of(word, OF_COUNTS));
     let KeyPromise { promise, is_plural } = promise(key)?;
@@ -283,7 +283,7 @@ fn beginning(value: &str) -> &str {
     end.map_or(value, |(end, _)| &value[..end])
 }
 
-/// The longest value of which [`is_assignment`] is asked: the text behind it is searched once more.
+/// The longest value of which [`is_assignment`] is asked: the text behind it is searched again.
 const LONGEST_ASSIGNMENT: usize = 256;
 
 /// Returns `true` for `kid=3f2c`: the name before it is not the value's own.

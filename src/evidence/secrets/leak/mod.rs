@@ -32,13 +32,13 @@ pub enum Grade {
 /// A credential in a text or a document. Holds nothing of the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leak {
-    /// What it is, such as `a private key`.
+    /// What it is, for example `a private key`.
     pub kind: &'static str,
     /// How certain it is.
     pub grade: Grade,
     /// Its length in bytes, which are characters: credentials are ASCII.
     pub length: usize,
-    /// Its path in the document, such as `.users[0].user.token`; empty for the whole text. The keys are the author's.
+    /// Its path in the document, for example `.users[0].user.token`; empty for the whole text. The keys are the author's.
     pub place: String,
     /// True if it is in base64.
     pub encoded: bool,

@@ -24,7 +24,7 @@ static HINT: LazyLock<Regex> = LazyLock::new(|| {
     constant(&format!("{WORDS}|{}", forms.join("|")))
 });
 
-/// Part of every match of [`HINT`] in ASCII, in any case. Most texts hold none, which this search tells in a third of the
+/// Part of every match of [`HINT`] in ASCII, in any case. Most texts hold none, which this search finds out in a third of the
 /// time.
 static PART_OF_HINT: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let words =
@@ -77,7 +77,7 @@ pub(super) static BASIC: LazyLock<Regex> = LazyLock::new(|| {
 
 /// A field with a value, in any notation: `key: value`, `KEY=value`, `"key":"value"` (quotes escaped or not),
 /// `--key value`, `"name":"key","value":"value"`, and the first item of a list. Matches no more of the value than its
-/// first character, so that a text of many names is read once: [`value_end`] tells where the value ends.
+/// first character, so that a text of many names is read once: [`value_end`] finds where the value ends.
 pub(super) static NAMED_VALUE: LazyLock<Regex> = LazyLock::new(|| {
     constant(concat!(
         r"(?i:(?<dashes>-{1,2})?(?<key>[A-Za-z0-9_.-]*",
@@ -123,7 +123,7 @@ fn holds_hint(text: &str) -> bool {
     (!text.is_ascii() || PART_OF_HINT.is_match(text)) && HINT.is_match(text)
 }
 
-/// Returns `true` if [`BASE64`] matches. Each match covers one of some places, so that most bytes need no look.
+/// Returns `true` if [`BASE64`] matches. Each match covers one of some places, so that most bytes are not examined.
 fn holds_base64(text: &str) -> bool {
     let is_of_base64 = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'_' | b'-');
     let bytes = text.as_bytes();

@@ -18,7 +18,7 @@ pub(super) const DEEPEST: usize = 6;
 /// The largest number of leaks to report for one text.
 const MOST: usize = 20;
 
-/// The length of the text around a credential, in bytes, from which on a find tells where the credential begins.
+/// The length of the text around a credential, in bytes, from which on a find gives the place where the credential begins.
 const LONG: usize = 80;
 
 /// The longest key in a path, in characters.

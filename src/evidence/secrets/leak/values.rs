@@ -1,8 +1,8 @@
-//! Tells values of credentials from names, references and placeholders.
+//! Distinguishes values of credentials from names, references and placeholders.
 
 use super::{Grade, finds::base64_text, patterns::RESOURCE};
 
-/// Placeholders and states: values that are no credential.
+/// Placeholders and states: values that are not credentials.
 const NOTHING: &str = "\
     - absent disabled enabled expired false hidden invalid missing n/a nil no none null off omitted on \
     optional present prompt redacted required set true undefined unknown unset valid yes";
@@ -144,7 +144,7 @@ const SCHEMES: &str =
 /// Parameters of such schemes that prove who the sender is.
 const PROOFS: &str = "mac response sig signature";
 
-/// Rates the value of the header `Authorization`. Without a known scheme it is a hint at most.
+/// Rates the value of the header `Authorization`. Without a known scheme it is at most a possible credential.
 pub(super) fn header_grade(value: &str) -> Option<Grade> {
     let (scheme, value) = value.trim().split_once(' ')?;
     let value = value.trim();

@@ -269,7 +269,7 @@ impl<'e> Authors<'e> {
         let object = history.first().metadata();
         let second = time_of(object.creation_timestamp.as_deref())?;
         Some(match self.requests(object, second_of(second, 0), creates)[..] {
-            // A deletion at the same time made room for it.
+            // A deletion at the same time freed its place.
             [creation] => creation.at.as_microsecond() + 1,
             _ => second,
         })

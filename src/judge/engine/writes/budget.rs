@@ -160,7 +160,7 @@ const MOST: usize = 3;
 /// The name of a writer that the evidence does not show.
 const UNKNOWN: &str = "an unknown writer";
 
-/// Writes by their writers. Its text follows a number of writes, such as `3 by m (status.version each time)`.
+/// Writes by their writers. Its text follows a number of writes, for example `3 by m (status.version each time)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tally(BTreeMap<String, WriterTally>);
 
@@ -253,7 +253,7 @@ pub struct Spending {
 pub struct Draw {
     /// When it was reported, by the runner's clock.
     pub at: Timestamp,
-    /// Best possible number of writes left, as far as times are known: at most [`BURST`](crate::rules::BURST); negative if
+    /// Best possible number of writes left by the times that are known: at most [`BURST`](crate::rules::BURST); negative if
     /// overdrawn.
     pub left: f64,
 }

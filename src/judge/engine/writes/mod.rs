@@ -30,7 +30,7 @@ pub(crate) enum Count {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Write<'e, T> {
-    /// When it took place, as far as it is certain.
+    /// When it took place, or the span in which it did.
     pub(super) at: Edge,
     /// When it took place if nothing was late and no clock was wrong.
     pub(super) likely_at: Edge,

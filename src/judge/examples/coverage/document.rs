@@ -200,7 +200,7 @@ fn comments_as_markdown(source: &str) -> String {
     for (at, line) in source.lines().enumerate() {
         if let Some(text) = line.trim_start().strip_prefix("//") {
             comment.get_or_insert(at);
-            // The markers of code generators are no prose.
+            // The markers of code generators are not prose.
             let prose = Some(text.trim_start()).filter(|text| !text.starts_with('+'));
             markdown.push(prose.unwrap_or_default().to_owned());
             continue;

@@ -61,13 +61,13 @@ fn is_judged_by(text: &Text, rule: &str) -> bool {
     })
 }
 
-/// Where a rule stands in an edition.
+/// The state of a rule in an edition.
 fn source_in(rule: &'static Rule, edition: Edition) -> Option<&'static str> {
     Some(&rule.facts.in_edition(edition)?.source)
 }
 
-/// The documents and paths that a source cites, such as `KEP-4322 › Status › Version; Terminology (and more)`: a part that
-/// names no document is of the one before it, and what stands in brackets is a remark.
+/// The documents and paths that a source cites, for example `KEP-4322 › Status › Version; Terminology (and more)`: a part that
+/// names no document is of the one before it, and text in brackets is a remark.
 fn citations<'a>(maps: &'a [Map], source: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut document = "";
     let parts = source.split(" (").next().unwrap_or(source).split("; ");

@@ -144,7 +144,7 @@ fn finalizer_writes<'e>(run: &ConsumerRun<'e>, object: &ObjectKey) -> Result<Vec
 
 /// `consumer-hub/profile-not-written`
 ///
-/// The consumer changes nothing but the display name and finalizers, and creates or deletes no profile.
+/// The consumer changes only the display name and finalizers, and creates or deletes no profile.
 pub(in crate::rules) fn profile_not_written(run: &ConsumerRun, request: &Request) -> Result<bool, Reason> {
     if !request.subresource.is_empty() {
         return Ok(false);

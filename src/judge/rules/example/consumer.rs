@@ -32,7 +32,7 @@ pub(super) struct PublishedObjects<'e> {
 impl<'e> PublishedObjects<'e> {
     /// The testbed: a merge patch onto a conforming one, with these keys of its own:
     ///
-    /// - `expect`: what the run expects, such as `{called: a, from: 1m}`. A profile is a name, or namespace and name.
+    /// - `expect`: what the run expects, for example `{called: a, from: 1m}`. A profile is a name, or namespace and name.
     /// - `controls`: merge patches onto a scenario that lasts until the end and whose control is not called. By default, there is
     ///   one after the beginning of each expectation, and its control is called.
     /// - `terminating`: deleted profiles that wait for finalizers.

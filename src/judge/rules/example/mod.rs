@@ -64,7 +64,7 @@ pub enum Expectation {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExpectedFinding {
-    /// Kind and path of the object, such as `ClusterProfile default/a`.
+    /// Kind and path of the object, for example `ClusterProfile default/a`.
     pub object: Option<String>,
     /// The field.
     pub path: Option<String>,
@@ -202,7 +202,7 @@ pub struct ExampleError {
     pub flaw: Flaw,
 }
 
-/// What is wrong with an example: its shape, or a step that cannot happen, such as the deletion of a missing profile.
+/// What is wrong with an example: its shape, or a step that cannot happen, for example the deletion of a missing profile.
 pub type Flaw = Box<dyn Error + Send + Sync>;
 
 /// Deserializes a value and refuses unknown keys. The evidence types are lenient because a hub may serve anything, so

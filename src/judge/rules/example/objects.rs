@@ -56,7 +56,7 @@ pub(super) fn api_version(edition: Edition) -> &'static str {
     }
 }
 
-/// Reads a file of the folder `conforming`, with values for its placeholders such as `<name>`.
+/// Reads a file of the folder `conforming`, with values for its placeholders like `<name>`.
 pub(super) fn conforming(template: &str, values: &[(&str, &str)]) -> Value {
     let mut content = template.to_owned();
     for (placeholder, value) in values {

@@ -184,7 +184,7 @@ pub(super) fn driver(driver: &Value) -> Result<Value, Flaw> {
     Ok(patched(whole, fields))
 }
 
-/// Reads a step. It begins `at` a time and ends at once, and the run observes it for the two minutes of its patience.
+/// Reads a step. It begins `at` a time and ends immediately, and the run observes it for the two minutes of its patience.
 fn record(step: &Value) -> Result<Value, Flaw> {
     let action = text(step, &["action"]).unwrap_or_default();
     let mut fields = mapping(&patched(STEPS[action].clone(), step.clone()))?;

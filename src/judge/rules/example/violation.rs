@@ -48,7 +48,7 @@ pub struct PublishedObject {
     pub is_dated: bool,
 }
 
-/// The worlds that an implementation can publish: other keys describe what others do, or what is known besides.
+/// The worlds that an implementation can publish: other keys describe what other clients do, or what else is known.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct PublishedWorld {

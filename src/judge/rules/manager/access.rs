@@ -189,7 +189,7 @@ pub(crate) fn server_is_url(profile: &ClusterProfile, hub: &Hub) -> Answer {
     })
 }
 
-/// Whether a server is `host[:port][/path]`. A single word such as `unknown` is not a host.
+/// Whether a server is `host[:port][/path]`. A single word like `unknown` is not a host.
 fn lacks_only_scheme(server: &str) -> bool {
     let completed = format!("https://{server}");
     let address = Address::split(server);

@@ -113,7 +113,7 @@ fn add_setting_violations(entry: &Entry, path: String, value: &Json, findings: &
     }
 }
 
-/// Whether a setting, or the value of an option such as `--file=/etc/x`, is a path on one machine.
+/// Whether a setting, or the value of an option like `--file=/etc/x`, is a path on one machine.
 fn is_local_path(text: &str) -> bool {
     let option = text.strip_prefix('-').and_then(|option| option.split_once('='));
     let text = option.map_or(text, |(_, value)| value);

@@ -51,7 +51,7 @@ impl PropertyValue<'_> {
         }
     }
 
-    /// A violation, for example by one entry of a list. An empty message stands for the words of the rule's file. If the
+    /// A violation, for example by one entry of a list. An empty message means the words of the rule's file. If the
     /// value holds a credential, the entry may be an unrecognizable piece of it, so the redacted value is quoted instead.
     fn wrong(&self, message: &str, entry: &str) -> Answer {
         let redacted_text = || holds_credential(self.text).then(|| redacted(self.text));
@@ -219,7 +219,7 @@ pub(crate) fn clusterset(profile: &ClusterProfile) -> Option<&str> {
     known_value(profile, PROPERTY_CLUSTERSET)
 }
 
-/// The value of a property, unless it is a placeholder such as `unknown`.
+/// The value of a property, unless it is a placeholder like `unknown`.
 fn known_value<'a>(profile: &'a ClusterProfile, name: &str) -> Option<&'a str> {
     let value = profile.property(name)?.value.trim();
     (!is_placeholder(value)).then_some(value)

@@ -129,7 +129,7 @@ pub(super) fn served_version<'e>(hub: &Hub<'e>) -> Option<&'e ServedVersion> {
     header.served.iter().find(|served| served.name == version)
 }
 
-/// Whether the hub accepts the status of profiles through the status endpoint only, as far as is known.
+/// Whether the hub accepts the status of profiles through the status endpoint only, by what the evidence shows.
 fn has_status_subresource(hub: &Hub) -> bool {
     let served = &hub.evidence.header.hub.served;
     match served_version(hub) {

@@ -64,7 +64,7 @@ pub(crate) fn scheduler_stable(change: &Change<'_, '_, PlacementDecision>, _: &H
         return Answer::NotApplicable;
     };
     let (old, new) = (before.scheduler(), after.scheduler());
-    // A name that is set later is no change.
+    // A name that is set later is not a change.
     let observed = if new.is_empty() { ABSENT } else { new };
     Answer::broken_if(!old.is_empty() && old != new, || {
         Finding::at_field("schedulerName", observed).expected(old)

@@ -1,7 +1,7 @@
 //! No false alarms: inventories as the documents imagine them and as real managers publish them, each with the complete
 //! list of findings that it deserves.
 //!
-//! A fixture is a kubectl dump. Its first document holds what is expected of it, the comments beside its objects say why.
+//! A fixture is a kubectl dump. Its first document holds what is expected of it, the comments at its objects say why.
 //! A rule that is not named there must have no finding, and be in no doubt.
 
 use std::{
@@ -171,7 +171,7 @@ fn check(path: &Path, edition: Edition) {
     );
 }
 
-/// What is expected is expected of rules that there are, in editions that have them, and argued beside the objects.
+/// What is expected is expected of rules that there are, in editions that have them, and explained at the objects.
 #[rstest]
 fn what_a_fixture_expects_makes_sense(
     #[files("../../fixtures/topologies/*.yaml")]

@@ -23,10 +23,10 @@ pub fn since(evidence: &Evidence, began: Timestamp) -> Evidence {
         cut_log(log, began, Timestamp::MAX, |request| request.at);
     }
     for member in &mut late.members {
-        member.samples.retain(|look| look.from >= began);
+        member.samples.retain(|sample| sample.from >= began);
     }
     if let Some(testbed) = &mut late.testbed {
-        testbed.scenarios.retain(|scene| scene.from >= began);
+        testbed.scenarios.retain(|scenario| scenario.from >= began);
         testbed
             .expectations
             .retain(|expectation| expectation.from >= began);
@@ -94,13 +94,13 @@ pub fn as_of(evidence: &Evidence, now: Timestamp) -> Evidence {
         cut_log(log, Timestamp::MIN, now, |request| request.at);
     }
     for member in &mut then.members {
-        member.samples.retain(|look| look.until <= now);
+        member.samples.retain(|sample| sample.until <= now);
     }
     if let Some(testbed) = &mut then.testbed {
-        testbed.scenarios.retain(|scene| scene.from <= now);
-        for scene in &mut testbed.scenarios {
-            scene.until = scene.until.min(now);
-            scene.called_at = scene.called_at.filter(|called| *called <= now);
+        testbed.scenarios.retain(|scenario| scenario.from <= now);
+        for scenario in &mut testbed.scenarios {
+            scenario.until = scenario.until.min(now);
+            scenario.called_at = scenario.called_at.filter(|called| *called <= now);
         }
         testbed
             .published
@@ -252,8 +252,8 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
     }
     match kind {
         Kind::Namespaces => less.namespaces.clear(),
-        Kind::Timeline => look_once(&mut less.profiles),
-        Kind::PlacementTimeline => look_once(&mut less.slices),
+        Kind::Timeline => single_snapshot(&mut less.profiles),
+        Kind::PlacementTimeline => single_snapshot(&mut less.slices),
         Kind::Secrets => less.secrets.clear(),
         Kind::UnlabelledSecrets => less.unlabelled_secrets.clear(),
         Kind::Members => less.members.clear(),

@@ -39,7 +39,7 @@ pub(crate) struct Change {
 /// What happened, and how it was watched.
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
-    /// In order, no two at once. The first is before the window.
+    /// In order, no two at one time. The first is before the window.
     pub(crate) changes: Vec<Change>,
     /// How long the window is.
     length: Micros,

@@ -326,7 +326,7 @@ pub enum K3sError {
     /// No container engine answers.
     #[error(
         "failed to reach a container engine at {place}: {reason}; start Docker, or name with DOCKER_HOST the address of \
-         another engine that speaks its API, such as Podman's socket"
+         another engine that speaks its API, for example Podman's socket"
     )]
     NoEngine {
         /// Where the engine should be.

@@ -1,4 +1,4 @@
-//! The hub's users: the administrator impersonates the others.
+//! The hub's users: the administrator impersonates the other users.
 
 use collect::connect::{HubAccess, alone, config};
 use kube::{

@@ -136,7 +136,7 @@ async fn run_until(world: &World, manager: &Manager, plan: &Plan, stop: impl Fut
     }
 }
 
-/// Runs until `stop`, beside what lives.
+/// Runs until `stop`, next to what lives.
 async fn drive(world: &World, plan: &Plan, stop: impl Future<Output = ()>) -> Seen {
     let warnings = Warnings::default();
     let evidence = world.collect_and_report(plan, &warnings, async {}, stop).await;

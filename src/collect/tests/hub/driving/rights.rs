@@ -41,7 +41,7 @@ async fn a_driver_of_placements_uses_exactly_its_role() {
     let world = placements::world().await;
     let scheduler = Scheduler::on_members(&world).await;
     let mut plan = placing(&scheduler);
-    plan.secrets = Wish::No("not for placements".into());
+    plan.secrets = EvidenceRequest::No("not for placements".into());
     let grants = Grants {
         namespaces: plan.scope.namespaces.clone(),
         placements: true,

@@ -67,7 +67,7 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
     // created twice, and deleted twice, as is the profile of a member once.
     assert_eq!((counts("create"), counts("delete"), counts("patch")), (2, 3, 7));
 
-    // Rules judge what the run has not written to, whoever made it.
+    // Rules judge what the run has not written to, whoever created it.
     let judged = seen
         .evidence
         .histories()
@@ -188,7 +188,7 @@ impl JournalFolder {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_undone_is_reported_and_stays_in_the_journal() {
     let world = World::new().await;
-    // Once more in the end helps those that refuse once.
+    // A second attempt at the end helps those that refuse once.
     for (failures, remains) in [(1, false), (2, true)] {
         let manager = Manager::new(&world, Habits::failing(failures)).await;
         let mut plan = driving(&manager);

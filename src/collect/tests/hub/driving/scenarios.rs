@@ -4,7 +4,7 @@ use collect::driver;
 
 use super::*;
 
-/// How long a step takes that nobody answers, in seconds: the patience, and how late the watch may be.
+/// How long an unanswered step takes, in seconds: the patience, and how late the watch may be.
 const UNANSWERED: i64 = 130;
 
 #[tokio::test(start_paused = true)]
@@ -75,7 +75,7 @@ async fn all_scenarios_run_and_their_reactions_are_recorded() {
     // The foreign profile was there all the time, and saw the restart too.
     let foreign = seen.step(Scenario::ForeignProfile, DriverAction::RecreateForeignProfile);
     assert!(foreign.observed_until >= restart.observed_until);
-    // Only so many hooks of the fleet were at work at once, beside one of each other scenario.
+    // Only so many hooks of the fleet ran at a time, next to one of each other scenario.
     let most = manager.most_at_work.load(std::sync::atomic::Ordering::Relaxed);
     assert!(most <= 2 + 9, "{most}");
 }
@@ -122,7 +122,7 @@ async fn an_idle_manager_gets_its_whole_time() {
     assert_eq!(reason(deleted), "no profile of the member was found");
     let left = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
     assert!(took(left) <= 2, "{left:?}");
-    // Beside what is there, a foreign one can be put all the same.
+    // Next to what is there, an object of another manager can be put all the same.
     let foreign = seen.step(Scenario::ForeignProfile, DriverAction::PutForeignProfile);
     assert_eq!(reason(foreign), "");
     assert_eq!(manager.joined(), [].into());

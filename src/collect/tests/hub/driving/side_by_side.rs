@@ -44,7 +44,7 @@ async fn a_run_leaves_out_the_objects_of_another_run() {
         assert_eq!(blamed(evidence), alone);
         let driver = evidence.driver.as_ref().expect("a driver");
         seen.assert_done();
-        // Members of the other one, and what it put beside.
+        // Members of the other one, and what it put next to them.
         let others = &evidence.header.other_runs;
         assert!(others.len() > 8, "{others:?}");
         let mut judged = evidence.histories().map(|history| &history.last().metadata.name);
@@ -56,7 +56,7 @@ async fn a_run_leaves_out_the_objects_of_another_run() {
         let left_out = "profiles of other conformance runs are not judged: ";
         assert!(warning.starts_with(left_out), "{warning}");
     }
-    // Whoever did not know of the second run would blame the manager for its members.
+    // A run that does not know of the second one would blame the manager for its members.
     let mut unaware = both[0].evidence.clone();
     unaware.header.other_runs.clear();
     let wrongly = blamed(&unaware);

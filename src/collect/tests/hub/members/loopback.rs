@@ -1,4 +1,4 @@
-//! Over real TLS, and so in real time; and the file that tells the ways.
+//! Over real TLS, and so in real time; and the file that lists the ways.
 
 use std::path::Path;
 
