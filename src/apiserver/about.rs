@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    object::status::{Failure, Outcome},
+    object::status::{HandlerResult, StatusFailure},
     request::{Query, Reply, RequestInfo},
 };
 
@@ -30,14 +30,14 @@ const UNREADY: &str = "loopback-serving-certificate";
 
 /// Version and health.
 #[derive(Debug, Default)]
-pub(crate) struct About {
+pub(crate) struct VersionAndHealth {
     /// Its `gitVersion`.
     pub(crate) version: String,
     /// The failing checks.
     pub(crate) failing: BTreeSet<String>,
 }
 
-impl About {
+impl VersionAndHealth {
     pub(crate) fn version(&self) -> Value {
         let mut numbers = self.version.trim_start_matches('v').split('.');
         let [major, minor] = [(); 2].map(|()| numbers.next().unwrap_or_default());
@@ -92,9 +92,9 @@ impl About {
     }
 
     /// Answers a request for one check.
-    pub(crate) fn one_check(&self, endpoint: &str, check: &str) -> Outcome<Reply> {
+    pub(crate) fn one_check(&self, endpoint: &str, check: &str) -> HandlerResult<Reply> {
         if !self.checks(endpoint).contains(&check) {
-            return Err(Failure::no_such_path());
+            return Err(StatusFailure::no_such_path());
         }
         Ok(if self.failing.contains(check) {
             Reply::text(
@@ -121,7 +121,7 @@ pub enum AuditLevel {
 
 /// The audit log.
 #[derive(Debug, Default)]
-pub(crate) struct AuditLog {
+pub(crate) struct AuditBackend {
     pub(crate) level: AuditLevel,
     /// Events in memory.
     pub(crate) kept: Vec<Value>,
@@ -131,7 +131,7 @@ pub(crate) struct AuditLog {
     file: Option<File>,
 }
 
-impl AuditLog {
+impl AuditBackend {
     /// Writes events to a file from now on, or drops them, instead of keeping them.
     pub(crate) fn send_to(&mut self, file: Option<File>) {
         self.kept.clear();
@@ -232,7 +232,7 @@ impl Misbehaviour {
 
 /// Active faults, oldest first, with the number of affected requests so far.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Mutex<Vec<(Misbehaviour, usize)>>);
+pub(crate) struct ActiveFaults(Mutex<Vec<(Misbehaviour, usize)>>);
 
 /// Faults of new watches.
 #[derive(Clone, Copy, Debug, Default)]
@@ -248,12 +248,12 @@ pub(crate) struct Fate {
     /// How long it waits first.
     pub(crate) latency: Duration,
     /// The error that it fails with.
-    pub(crate) failure: Option<Box<Failure>>,
+    pub(crate) failure: Option<Box<StatusFailure>>,
     /// True if the history is compacted first.
     pub(crate) forgets: bool,
 }
 
-impl Faults {
+impl ActiveFaults {
     pub(crate) fn add(&self, misbehaviour: Misbehaviour) {
         self.0.lock().push((misbehaviour, 0));
     }
@@ -312,7 +312,7 @@ impl Faults {
 }
 
 /// The error of a request that fails on demand.
-fn failure(code: u16, retry_after: Option<u32>) -> Box<Failure> {
+fn failure(code: u16, retry_after: Option<u32>) -> Box<StatusFailure> {
     let (reason, message) = match code {
         429 => ("TooManyRequests", "Too many requests, please try again later."),
         503 => (
@@ -322,7 +322,7 @@ fn failure(code: u16, retry_after: Option<u32>) -> Box<Failure> {
         504 => ("Timeout", "request did not complete within the requested timeout"),
         _ => ("InternalError", "Internal error occurred: misbehaving on demand"),
     };
-    let failure = Failure::new(code, reason, message);
+    let failure = StatusFailure::new(code, reason, message);
     match retry_after {
         Some(seconds) => failure.with(json!({"retryAfterSeconds": seconds})),
         None => failure,

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 /// The source of every timestamp that a server writes. Clones agree with one another.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+pub struct ServerClock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
-impl Clock {
+impl ServerClock {
     /// A clock that calls `now` each time.
     pub fn new(now: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(now))
@@ -38,8 +38,8 @@ impl Clock {
     }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for ServerClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Clock").field(&self.now()).finish()
+        f.debug_tuple("ServerClock").field(&self.now()).finish()
     }
 }

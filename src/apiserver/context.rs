@@ -16,16 +16,16 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::{
-    about::{About, AuditLevel, AuditLog, Faults},
+    about::{ActiveFaults, AuditBackend, AuditLevel, VersionAndHealth},
     access::{
         rbac,
-        rbac::{Act, Decision},
-        user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, Users, account_of},
+        rbac::{AccessDecision, RbacAction},
+        user::{ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, UsersByToken, account_of},
     },
-    clock::Clock,
+    clock::ServerClock,
     object::{
         meta,
-        status::{Failure, Outcome, unless_empty},
+        status::{HandlerResult, StatusFailure, unless_empty},
     },
     request::{RequestInfo, decoded},
     store::{
@@ -36,21 +36,21 @@ use crate::{
 };
 
 /// The server's state.
-pub(crate) struct State {
-    clock: Clock,
+pub(crate) struct ServerState {
+    clock: ServerClock,
     storage: Mutex<Storage>,
-    pub(crate) users: Users,
-    pub(crate) audit: Mutex<AuditLog>,
-    pub(crate) faults: Faults,
-    pub(crate) about: Mutex<About>,
+    pub(crate) users: UsersByToken,
+    pub(crate) audit: Mutex<AuditBackend>,
+    pub(crate) faults: ActiveFaults,
+    pub(crate) about: Mutex<VersionAndHealth>,
     /// Incremented to end all open watches.
     pub(crate) drops: watch::Sender<u64>,
     serial: AtomicU64,
 }
 
-impl State {
+impl ServerState {
     /// The state of a server with the built-in resources and no objects.
-    pub(crate) fn new(clock: Clock) -> Self {
+    pub(crate) fn new(clock: ServerClock) -> Self {
         let mut storage = Storage::default();
         for resource in builtin::resources() {
             storage.serve(resource);
@@ -58,9 +58,9 @@ impl State {
         Self {
             clock,
             storage: Mutex::new(storage),
-            users: Users::default(),
+            users: UsersByToken::default(),
             audit: Mutex::default(),
-            faults: Faults::default(),
+            faults: ActiveFaults::default(),
             about: Mutex::default(),
             drops: watch::Sender::new(0),
             serial: AtomicU64::new(0),
@@ -114,16 +114,16 @@ impl State {
 }
 
 /// Omits objects and tokens.
-impl fmt::Debug for State {
+impl fmt::Debug for ServerState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("State")
+        f.debug_struct("ServerState")
             .field("clock", &self.clock)
             .finish_non_exhaustive()
     }
 }
 
 pub(crate) struct Context<'a> {
-    pub(crate) state: &'a Arc<State>,
+    pub(crate) state: &'a Arc<ServerState>,
     pub(crate) info: &'a RequestInfo,
     pub(crate) user: &'a User,
     /// The User-Agent.
@@ -131,12 +131,12 @@ pub(crate) struct Context<'a> {
     /// The body's media type.
     pub(crate) content_type: &'a str,
     pub(crate) accept: &'a str,
-    pub(crate) entry: &'a mut Entry,
+    pub(crate) entry: &'a mut AuditEntry,
     /// `Warning` headers, sent even if the request fails.
     pub(crate) warnings: &'a mut Vec<String>,
 }
 
-impl State {
+impl ServerState {
     /// Lets `token` authenticate `user`.
     pub(crate) fn add_token(&self, token: &str, user: User) {
         self.users.lock().insert(token.to_owned(), user.into());
@@ -158,28 +158,28 @@ impl State {
     }
 
     /// Authorizes an action. Masters may do everything.
-    pub(crate) fn authorize(&self, user: &User, act: &Act<'_>) -> Decision {
+    pub(crate) fn authorize(&self, user: &User, action: &RbacAction<'_>) -> AccessDecision {
         if user.is_master() {
             // Does not wait for the storage.
-            Decision::WITHOUT_REASON
+            AccessDecision::WITHOUT_REASON
         } else {
-            rbac::authorize(&self.storage(), user, act)
+            rbac::authorize(&self.storage(), user, action)
         }
     }
 
     /// Returns the user who sent a request.
-    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> Outcome<Arc<User>> {
+    pub(crate) fn authenticate(&self, headers: &HeaderMap) -> HandlerResult<Arc<User>> {
         let header = headers.get(http::header::AUTHORIZATION);
         let token = header
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.strip_prefix("Bearer "));
         let user = token.and_then(|token| self.user_of(token.trim()));
-        user.ok_or_else(|| Failure::new(401, "Unauthorized", "Unauthorized"))
+        user.ok_or_else(|| StatusFailure::new(401, "Unauthorized", "Unauthorized"))
     }
 }
 
 /// The user whom the headers ask to impersonate, with the requested groups.
-fn requested_user(headers: &HeaderMap) -> Outcome<Option<User>> {
+fn requested_user(headers: &HeaderMap) -> HandlerResult<Option<User>> {
     let texts = |name: &str| -> Vec<String> {
         let values = headers.get_all(name).iter();
         values
@@ -199,7 +199,7 @@ fn requested_user(headers: &HeaderMap) -> Outcome<Option<User>> {
         rules: Vec::new(),
     };
     if impersonated.name.is_empty() && impersonated != User::default() {
-        return Err(Failure::bad_request(
+        return Err(StatusFailure::bad_request(
             "requested impersonation without impersonating a user name",
         ));
     }
@@ -207,47 +207,51 @@ fn requested_user(headers: &HeaderMap) -> Outcome<Option<User>> {
 }
 
 /// Returns the impersonated user, if `asker` may impersonate it.
-pub(crate) fn impersonated(state: &State, asker: &User, headers: &HeaderMap) -> Outcome<Option<User>> {
+pub(crate) fn impersonated(
+    state: &ServerState,
+    asker: &User,
+    headers: &HeaderMap,
+) -> HandlerResult<Option<User>> {
     let Some(user) = requested_user(headers)? else {
         return Ok(None);
     };
-    for act in acts(&user) {
-        let decision = state.authorize(asker, &act);
+    for action in actions(&user) {
+        let decision = state.authorize(asker, &action);
         if !decision.allowed {
-            return Err(rbac::forbidden(asker, &act, &decision.reason));
+            return Err(rbac::forbidden(asker, &action, &decision.reason));
         }
     }
     Ok(Some(complete(user)))
 }
 
 /// The permissions that impersonation needs.
-fn acts(user: &User) -> Vec<Act<'_>> {
+fn actions(user: &User) -> Vec<RbacAction<'_>> {
     const GROUP: &str = "authentication.k8s.io";
-    let act = |group, resource, name| Act {
+    let action = |group, resource, name| RbacAction {
         verb: "impersonate",
         group,
         resource,
         name,
-        ..Act::default()
+        ..RbacAction::default()
     };
-    let mut acts = vec![match account_of(&user.name) {
-        Some((namespace, name)) => Act {
+    let mut actions = vec![match account_of(&user.name) {
+        Some((namespace, name)) => RbacAction {
             namespace,
-            ..act("", "serviceaccounts", name)
+            ..action("", "serviceaccounts", name)
         },
-        None => act("", "users", &user.name),
+        None => action("", "users", &user.name),
     }];
     if !user.uid.is_empty() {
-        acts.push(act(GROUP, "uids", &user.uid));
+        actions.push(action(GROUP, "uids", &user.uid));
     }
-    acts.extend(user.groups.iter().map(|name| act("", "groups", name)));
+    actions.extend(user.groups.iter().map(|name| action("", "groups", name)));
     for (subresource, values) in &user.extra {
-        acts.extend(values.iter().map(|value| Act {
+        actions.extend(values.iter().map(|value| RbacAction {
             subresource,
-            ..act(GROUP, "userextras", value)
+            ..action(GROUP, "userextras", value)
         }));
     }
-    acts
+    actions
 }
 
 /// Adds the implied groups.
@@ -268,16 +272,16 @@ fn complete(mut user: User) -> User {
 
 /// The audit event of one request, filled in on the way.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    state: Arc<State>,
+pub(crate) struct AuditEntry {
+    state: Arc<ServerState>,
     event: Value,
     /// The answered Status, if the answer is one.
     pub(crate) status: Value,
 }
 
-impl Entry {
+impl AuditEntry {
     /// Starts the event of a request.
-    pub(crate) fn begin(state: &Arc<State>, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
+    pub(crate) fn begin(state: &Arc<ServerState>, info: &RequestInfo, uri: &http::Uri, agent: &str) -> Self {
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "auditID": state.new_uid(), "verb": info.verb,
             "requestURI": uri.path_and_query().map_or("/", |uri| uri.as_str()), "user": {},
@@ -308,7 +312,7 @@ impl Entry {
         self.event[field] = json!(user);
     }
 
-    pub(crate) fn decision(&mut self, Decision { allowed, reason }: &Decision) {
+    pub(crate) fn decision(&mut self, AccessDecision { allowed, reason }: &AccessDecision) {
         let decision = if *allowed { "allow" } else { "forbid" };
         self.event["annotations"] =
             json!({"authorization.k8s.io/decision": decision, "authorization.k8s.io/reason": reason});
@@ -384,6 +388,6 @@ impl Entry {
 }
 
 /// The current time in events: with microseconds.
-fn time(state: &State) -> String {
+fn time(state: &ServerState) -> String {
     format!("{:.6}", state.now())
 }

@@ -37,12 +37,12 @@ mod service;
 
 pub use about::{Affected, AuditLevel, Misbehaviour};
 pub use access::{
-    rbac::Rule as AccessRule,
+    rbac::PolicyRule,
     user::{MASTERS, TOKEN_PREFIX, User, new_token},
 };
-pub use clock::Clock;
+pub use clock::ServerClock;
 pub use request::ResponseBody;
 pub use server::{
     api_server::{ApiServer, Backup},
-    loopback::{Endpoint, Identity, Loopback, serve_tls},
+    loopback::{Endpoint, Loopback, ServerIdentity, serve_tls},
 };

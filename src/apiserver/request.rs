@@ -12,16 +12,16 @@ use serde_json::{Map, Value, json};
 use crate::{
     object::{
         field::quoted,
-        status::{Failure, Outcome},
+        status::{HandlerResult, StatusFailure},
     },
-    store::route::Target,
+    store::route::RequestTarget,
 };
 
 /// A request, without its body.
 #[derive(Clone, Debug)]
 pub(crate) struct RequestInfo {
     /// `None` outside of `/api` and `/apis`, and for discovery.
-    pub(crate) target: Option<Arc<Target>>,
+    pub(crate) target: Option<Arc<RequestTarget>>,
     pub(crate) path: String,
     pub(crate) verb: &'static str,
     pub(crate) query: Query,
@@ -57,12 +57,12 @@ impl Query {
     }
 
     /// A numeric parameter, if present.
-    pub(crate) fn number(&self, name: &str) -> Outcome<Option<i64>> {
+    pub(crate) fn number(&self, name: &str) -> HandlerResult<Option<i64>> {
         match self.get(name) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| {
                 let text = quoted(text);
-                Failure::bad_request(format!("strconv.ParseInt: parsing {text}: invalid syntax"))
+                StatusFailure::bad_request(format!("strconv.ParseInt: parsing {text}: invalid syntax"))
             }),
         }
     }
@@ -99,7 +99,7 @@ impl RequestInfo {
     }
 }
 
-fn read_target(path: &str) -> Option<Target> {
+fn read_target(path: &str) -> Option<RequestTarget> {
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let (group, version, mut rest) = match segments.as_slice() {
         ["api", version, rest @ ..] => ("", version, rest),
@@ -115,7 +115,7 @@ fn read_target(path: &str) -> Option<Target> {
         }
     }
     let text = |place: usize| rest.get(place).copied().unwrap_or_default().to_owned();
-    rest.first().map(|resource| Target {
+    rest.first().map(|resource| RequestTarget {
         group: group.to_owned(),
         version: (*version).to_owned(),
         resource: (*resource).to_owned(),
@@ -133,7 +133,7 @@ fn selected_name(selector: &str) -> &str {
     name.map_or("", |name| name.trim_start_matches('='))
 }
 
-fn verb(method: &Method, target: Option<&Target>, query: &Query) -> &'static str {
+fn verb(method: &Method, target: Option<&RequestTarget>, query: &Query) -> &'static str {
     let is_named = target.map(|target| !target.name.is_empty());
     match (method.as_str(), is_named) {
         ("GET" | "HEAD", Some(false)) if query.flag("watch") => "watch",
@@ -182,7 +182,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// The first form in the Accept header that the server supports.
-    pub(crate) fn requested(accept: &str, query: &Query) -> Outcome<Self> {
+    pub(crate) fn requested(accept: &str, query: &Query) -> HandlerResult<Self> {
         let include = query.get("includeObject").to_owned();
         let mut conversions = conversions(accept);
         let conversion = conversions.find(|(kind, group, version)| match *kind {
@@ -193,11 +193,11 @@ impl Form {
             _ => false,
         });
         match conversion {
-            None => Err(Failure::not_acceptable(&["application/json"])),
+            None => Err(StatusFailure::not_acceptable(&["application/json"])),
             Some(("", ..)) => Ok(Self::default()),
             Some(("Table", ..)) if !matches!(include.as_str(), "" | "None" | "Metadata" | "Object") => {
                 let include = quoted(&include);
-                Err(Failure::bad_request(format!(
+                Err(StatusFailure::bad_request(format!(
                     "Unable to convert to Table as requested: includeObject: Invalid value: {include}: must be \
                      'Metadata', 'Object', 'None', or empty"
                 )))

@@ -44,7 +44,7 @@ pub use progress::{Progress, Quiet};
 pub use run::{
     collect,
     plan::Plan,
-    survey::{Listed, Survey, survey},
+    survey::{ListSummary, Survey, survey},
 };
 #[cfg(fuzzing)]
 pub use watch::fuzzing;

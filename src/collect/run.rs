@@ -26,7 +26,7 @@ use self::{
 };
 use crate::{
     clock::Clock,
-    connect::{Connection, Failure},
+    connect::{Connection, RequestFailure},
     driver::Touched,
     hub::{
         CollectError, NO_CLAIM, NO_DRY_RUN, NO_NAMESPACES, NO_SECRETS, Permissions, may_read_namespaces,
@@ -107,7 +107,7 @@ impl<'a> Run<'a> {
         let unprepared = |unfinished| match unfinished {
             Unfinished::Stopped => CollectError::Stopped,
             Unfinished::Late(_) | Unfinished::NoTime => {
-                let silent = Failure::silent("no whole answer came", patience.list);
+                let silent = RequestFailure::silent("no whole answer came", patience.list);
                 CollectError::of(&silent, &hub.source, "")
             }
         };

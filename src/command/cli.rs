@@ -34,10 +34,10 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Subcommands {
-    Run(Box<run::Run>),
+    Run(Box<run::RunCommand>),
     Doctor(Box<doctor::Doctor>),
     Replay(Box<run::Replay>),
-    Report(reports::Report),
+    Report(reports::ReportCommand),
     List(rules::List),
     Explain(explain::Explain),
     Crd(Crd),

@@ -17,12 +17,14 @@ use lab::{
     crd::CustomResourceDefinition,
     hub::{ApiServer, AuditLevel, Hub, HubError, Loopback, assets, envtest_options},
     manager::{Manager, ManagerError, hub_definitions},
-    member::{FakeMember, MemberState, Property, Served},
+    member::{FakeMember, MemberProperty, MemberState, Served},
     scheduler::Scheduler,
 };
 use tokio::runtime::{Builder, Runtime};
 
-use crate::command::{Driving, Exit, Failure, Reference, TestHub, bail_usage, print, terminal::signals};
+use crate::command::{
+    Driving, Exit, Failure, ReferenceImplementations, TestHub, bail_usage, print, terminal::signals,
+};
 
 const ADMIN: &str = "admin";
 
@@ -45,7 +47,7 @@ pub struct ServeHub {
     hub: TestHub,
     /// Run the reference manager on it: reference, or reference=FAULT,… to break rules
     #[arg(long, value_name = "MANAGER")]
-    manager: Option<Reference>,
+    manager: Option<ReferenceImplementations>,
     /// Do not install the suite's CRDs
     #[arg(long, conflicts_with = "manager")]
     no_crds: bool,
@@ -184,8 +186,8 @@ fn one_of_several(number: u32, name: &str) -> MemberState {
         version: format!("v1.34.{}", number % 10),
         nodes: 1 + number % 5,
         cluster_properties: vec![
-            Property::labelled("cluster.clusterset.k8s.io", name),
-            Property::unlabelled(
+            MemberProperty::labelled("cluster.clusterset.k8s.io", name),
+            MemberProperty::unlabelled(
                 "notes.clusterprofile-conformance.example",
                 "for the members' own use",
             ),
@@ -233,7 +235,7 @@ pub fn runtime(is_simulated: bool) -> Result<Runtime, Failure> {
 /// with `own_members` its members. The returned future runs the implementations, and ends only when one fails.
 pub async fn set_up(
     hub: &Hub,
-    reference: &Reference,
+    reference: &ReferenceImplementations,
     plan: &mut Plan,
     own_members: bool,
     driving: Option<&Driving>,

@@ -110,7 +110,7 @@ pub struct PrintSchema {
 }
 
 /// A published schema, which is also in docs/schemas.
-struct Published {
+struct PublishedSchema {
     /// Its name, and that of its file.
     name: &'static str,
     title: &'static str,
@@ -122,43 +122,43 @@ struct Published {
 }
 
 /// All schemas. To add one, add an entry and run `just schemas`.
-const TABLE: [Published; 6] = [
-    Published {
+const TABLE: [PublishedSchema; 6] = [
+    PublishedSchema {
         name: "configuration",
         title: "Configuration",
         version: "v1",
         description: "What `run` and `replay` read with --config: flags, and who made the implementation",
         make: config::schema,
     },
-    Published {
+    PublishedSchema {
         name: "waivers",
         title: "Waivers",
         version: "v1",
         description: "What `run` and `replay` read with --waivers: known violations, each with a reason and a last day",
         make: json_schema::of_input::<Waivers>,
     },
-    Published {
+    PublishedSchema {
         name: "driver",
         title: "Driver file",
         version: "v1",
         description: "What `run` reads with --driver: how to drive an implementation",
         make: DriverFile::schema,
     },
-    Published {
+    PublishedSchema {
         name: "members",
         title: "Members",
         version: "v1",
         description: "What `run` reads with --members: for each profile, as namespace/name, a kubeconfig of its member",
         make: members_schema,
     },
-    Published {
+    PublishedSchema {
         name: "evidence",
         title: "Record of an evidence file",
         version: "v3",
         description: "One line of what `run` writes with --record: an object whose only key names the record's kind",
         make: evidence::file::schema,
     },
-    Published {
+    PublishedSchema {
         name: "json-report",
         title: "JSON report",
         version: "v1",
@@ -171,12 +171,12 @@ impl PrintSchema {
     pub fn execute(self) -> Result<Exit, Failure> {
         let published = TABLE.iter().find(|published| published.name == self.name);
         // The names are those that clap takes.
-        let text = published.map(Published::text).unwrap_or_default();
+        let text = published.map(PublishedSchema::text).unwrap_or_default();
         print(&text)
     }
 }
 
-impl Published {
+impl PublishedSchema {
     /// The schema with its metadata first.
     fn text(&self) -> String {
         let mut schema = (self.make)();

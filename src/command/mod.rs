@@ -29,9 +29,9 @@ use flags::{
     claim::{ClaimFlags, role_parser},
     driver::Driving,
     files::{FileFlags, InputFlags, OutputFlags, PrintFormat},
-    target::{Reference, Target, TestHub},
+    target::{ReferenceImplementations, Target, TestHub},
 };
 use hub::runtime;
-use run::Run;
+use run::RunCommand;
 pub use terminal::exit::{Exit, Failure};
 use terminal::{called, exit::bail_usage, print, width};

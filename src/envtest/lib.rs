@@ -11,7 +11,7 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
-pub use server::{Envtest, EnvtestOptions, User, ready};
+pub use server::{Envtest, EnvtestOptions, EnvtestUser, ready};
 
 /// Why an API server does not start, or leaves something behind.
 #[derive(Debug, thiserror::Error)]

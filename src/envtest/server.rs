@@ -30,7 +30,7 @@ const ATTEMPTS: usize = 3;
 #[derive(Clone, Debug)]
 pub struct EnvtestOptions {
     /// Users in addition to `admin`, whom every server knows.
-    pub users: Vec<User>,
+    pub users: Vec<EnvtestUser>,
     /// The audit policy, in YAML. The default logs the metadata of every request of a user.
     pub audit_policy: String,
     /// Further flags for kube-apiserver, for example `--feature-gates=…`.
@@ -52,14 +52,14 @@ impl Default for EnvtestOptions {
 
 /// A user that the API server knows by a bearer token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct User {
+pub struct EnvtestUser {
     /// The name, which RBAC and the audit log use.
     pub name: String,
     /// The groups; none has a comma in its name. A user without any may do nothing until a role is bound to it.
     pub groups: Vec<String>,
 }
 
-impl User {
+impl EnvtestUser {
     /// A user in these groups.
     pub fn new(name: impl Into<String>, groups: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
@@ -89,7 +89,7 @@ pub struct Envtest {
     servers: Servers,
     folder: TempDir,
     /// With their tokens.
-    users: Vec<(User, String)>,
+    users: Vec<(EnvtestUser, String)>,
     port: u16,
     /// The server's certificate and its authority, in PEM.
     certificates: String,
@@ -117,7 +117,7 @@ impl Envtest {
 
     async fn start_once(assets: &Assets, options: &EnvtestOptions) -> Result<Self, EnvtestError> {
         let folder = private_folder()?;
-        let admin = User::admin(ADMIN);
+        let admin = EnvtestUser::admin(ADMIN);
         let users = iter::once(&admin).chain(&options.users);
         let users: Vec<_> = users.map(|user| (user.clone(), random_token())).collect();
         for (name, text) in [
@@ -360,9 +360,9 @@ fn api_server(assets: &Assets, folder: &Path, etcd_port: u16, port: u16) -> Comm
 
 /// The users in the format of kube-apiserver's `--token-auth-file`: token, name, uid, "group,group". An empty last
 /// column would be a group without a name.
-fn token_file(users: &[(User, String)]) -> String {
+fn token_file(users: &[(EnvtestUser, String)]) -> String {
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let line = |(user, token): &(User, String)| {
+    let line = |(user, token): &(EnvtestUser, String)| {
         let name = quoted(&user.name);
         let groups = match user.groups.as_slice() {
             [] => String::new(),

@@ -34,7 +34,7 @@ mod timeline;
 
 pub use engine::{HistoryWriters, WriterList, WriterNames, writers};
 pub use judging::{
-    Count, Decision, Extent, Judgement, Outcome, Part, Prospect, RuleVerdict, Selection, Tally, Verdict,
-    Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, judge, judge_by, locked, prospects, unsettled,
-    web_page,
+    Count, Decision, EditionOutcome, Extent, Judgement, Outcome, Prospect, RuleVerdict, Selection, Tally,
+    Verdict, Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, judge, judge_by, locked, prospects,
+    unsettled, web_page,
 };

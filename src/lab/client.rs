@@ -57,7 +57,7 @@ impl RequestError {
 
 /// An object on the hub.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct ObjectTarget {
     pub resource: ApiResource,
     /// `None` for a cluster-scoped kind.
     pub namespace: Option<String>,
@@ -113,11 +113,11 @@ pub(crate) const fn minutes(count: u64) -> Duration {
 
 /// A client that retries, and names the field manager of its writes.
 #[derive(Clone)]
-pub(crate) struct Hub {
+pub(crate) struct HubClient {
     client: kube::Client,
 }
 
-impl Hub {
+impl HubClient {
     pub(crate) fn new(client: kube::Client) -> Self {
         Self { client }
     }
@@ -144,7 +144,7 @@ impl Hub {
         by: &str,
         labels: &Labels,
     ) -> Result<(), RequestError> {
-        let target = Target {
+        let target = ObjectTarget {
             resource: ApiResource::erase::<Namespace>(&()),
             namespace: None,
             name: name.to_owned(),
@@ -156,7 +156,7 @@ impl Hub {
     /// Creates the object, or patches the existing one to match. Returns the result.
     pub(crate) async fn create(
         &self,
-        target: &Target,
+        target: &ObjectTarget,
         by: &str,
         object: &Value,
     ) -> Result<DynamicObject, RequestError> {
@@ -189,7 +189,7 @@ impl Hub {
     /// Merges `patch` into the object. Returns the result.
     pub(crate) async fn patch(
         &self,
-        target: &Target,
+        target: &ObjectTarget,
         by: &str,
         via: Via,
         patch: &Value,
@@ -211,7 +211,7 @@ impl Hub {
     }
 
     /// Deletes the object, if it exists.
-    pub(crate) async fn delete(&self, target: &Target) -> Result<(), RequestError> {
+    pub(crate) async fn delete(&self, target: &ObjectTarget) -> Result<(), RequestError> {
         let api = self.api(target);
         let params = DeleteParams::default();
         match patiently(|| api.delete(&target.name, &params)).await {
@@ -222,7 +222,7 @@ impl Hub {
     }
 
     /// The object, if it exists.
-    pub(crate) async fn find(&self, target: &Target) -> Result<Option<DynamicObject>, RequestError> {
+    pub(crate) async fn find(&self, target: &ObjectTarget) -> Result<Option<DynamicObject>, RequestError> {
         let api = self.api(target);
         let object = patiently(|| api.get_opt(&target.name)).await;
         object.map_err(|error| target.error("read", error))
@@ -234,7 +234,7 @@ impl Hub {
         resource: &ApiResource,
         namespace: &str,
     ) -> Result<(Vec<DynamicObject>, String), RequestError> {
-        let all = Target::all(resource, namespace);
+        let all = ObjectTarget::all(resource, namespace);
         let (api, params) = (self.api(&all), ListParams::default());
         let list = patiently(|| api.list(&params)).await;
         let list = list.map_err(|error| all.error("list", error))?;
@@ -248,13 +248,13 @@ impl Hub {
         namespace: &str,
         version: &str,
     ) -> Result<BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>, RequestError> {
-        let all = Target::all(resource, namespace);
+        let all = ObjectTarget::all(resource, namespace);
         let (api, params) = (self.api(&all), WatchParams::default());
         let events = patiently(async || Ok(api.watch(&params, version).await?.boxed())).await;
         events.map_err(|error| all.error("watch", error))
     }
 
-    fn api(&self, target: &Target) -> Api<DynamicObject> {
+    fn api(&self, target: &ObjectTarget) -> Api<DynamicObject> {
         match &target.namespace {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &target.resource),
             None => Api::all_with(self.client.clone(), &target.resource),
@@ -262,7 +262,7 @@ impl Hub {
     }
 }
 
-impl Target {
+impl ObjectTarget {
     /// An object in a namespace.
     pub(crate) fn namespaced(resource: ApiResource, namespace: &str, name: &str) -> Self {
         Self {

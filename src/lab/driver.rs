@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use collect::{
     clock::Clock,
-    driver::{Call, Called, Hooks, Offer, OfferError, Offered},
+    driver::{Called, HookRequest, Hooks, Offer, OfferError, Offered},
 };
 use evidence::{DriverAction, api::Role};
 use futures::{FutureExt as _, future::BoxFuture};
@@ -88,7 +88,7 @@ impl Hooks for ReferenceHooks {
         lacks.then(|| format!("the reference implementation has no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a HookRequest<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         let name = match (call.member, call.placement) {
             (Some(member), _) => member.name.clone(),
             (None, Some(placement)) => placement.name.clone(),

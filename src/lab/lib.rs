@@ -36,5 +36,5 @@ pub fn reference(role: Role) -> Reference {
 
 /// An API server in this process that takes its time from `clock`.
 fn server(clock: collect::clock::Clock) -> apiserver::ApiServer {
-    apiserver::ApiServer::new(apiserver::Clock::new(move || clock.now()))
+    apiserver::ApiServer::new(apiserver::ServerClock::new(move || clock.now()))
 }

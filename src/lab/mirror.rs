@@ -6,7 +6,7 @@ use futures::{FutureExt, StreamExt, stream::BoxStream};
 use kube::api::{ApiResource, DynamicObject, WatchEvent};
 use serde_json::Value;
 
-use crate::client::{Hub, RequestError, Target, Via};
+use crate::client::{HubClient, ObjectTarget, RequestError, Via};
 
 type Events = BoxStream<'static, Result<WatchEvent<DynamicObject>, kube::Error>>;
 
@@ -31,7 +31,7 @@ impl Mirror {
     }
 
     /// Applies the events that have arrived. Later ones are for the next call.
-    pub(crate) async fn refresh(&mut self, hub: &Hub) -> Result<(), RequestError> {
+    pub(crate) async fn refresh(&mut self, hub: &HubClient) -> Result<(), RequestError> {
         while let Some(events) = &mut self.events {
             match events.next().now_or_never() {
                 None => return Ok(()),
@@ -62,12 +62,12 @@ impl Mirror {
     /// When the hub refuses that, or cannot be reached.
     pub(crate) async fn patch(
         &mut self,
-        hub: &Hub,
+        hub: &HubClient,
         by: &str,
         (name, via): (&str, Via),
         patch: &Value,
     ) -> Result<(), RequestError> {
-        let target = Target::namespaced(self.resource.clone(), &self.namespace, name);
+        let target = ObjectTarget::namespaced(self.resource.clone(), &self.namespace, name);
         match hub.patch(&target, by, via, patch).await {
             Ok(object) => self.put(object),
             Err(error) if error.is_not_found() => {}

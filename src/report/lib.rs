@@ -13,7 +13,7 @@ pub mod submitted;
 mod summary;
 mod text;
 
-pub use files::{FileFormat, Output, OutputError, OutputFiles, Part, prepare};
+pub use files::{FileFormat, OutputError, OutputFile, OutputFiles, Part, prepare};
 pub use formats::{badge, github, json, junit, markdown, terminal};
 pub use input::{Advice, Coverage, Report};
 pub use summary::{

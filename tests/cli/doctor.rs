@@ -1,6 +1,6 @@
 //! `doctor`: its checks and remedies, and that it changes nothing on the hub.
 
-use apiserver::{AccessRule, User};
+use apiserver::{PolicyRule, User};
 use collect::clock::Clock;
 use evidence::Kind;
 use lab::{
@@ -152,12 +152,12 @@ async fn missing_permissions_are_reported_with_the_role_that_grants_them() {
     let role = "`clusterprofile-conformance rbac` prints the role";
     assert_checks(&diagnosis, &[("hub/profiles", "error", role)]);
 
-    let rule = |group: &str, resource: &str, verbs: &[&str]| AccessRule {
+    let rule = |group: &str, resource: &str, verbs: &[&str]| PolicyRule {
         verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
         api_groups: vec![group.to_owned()],
         resources: vec![resource.to_owned()],
         namespaces: vec!["*".to_owned()],
-        ..AccessRule::default()
+        ..PolicyRule::default()
     };
     let profiles = |verbs| rule("multicluster.x-k8s.io", "clusterprofiles", verbs);
     let some = vec![

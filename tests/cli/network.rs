@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use apiserver::Identity;
+use apiserver::ServerIdentity;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use collect::clock::Clock;
 use flate2::{Compression, write::GzEncoder};
@@ -148,7 +148,7 @@ fn unreachable_hub_is_one_message_and_leaves_reports() {
 }
 
 /// An identity that was valid once, and is its own CA.
-fn expired() -> Identity {
+fn expired() -> ServerIdentity {
     let mut params = CertificateParams::new([HOST.to_owned()]).expect("a name");
     params.not_after = date_time_ymd(2020, 1, 1);
     let key = KeyPair::generate().expect("a key");
@@ -160,7 +160,7 @@ fn expired() -> Identity {
         .with_no_client_auth()
         .with_single_cert(vec![certificate.der().clone()], key)
         .expect("an identity");
-    Identity {
+    ServerIdentity {
         ca: certificate.pem(),
         config,
     }
@@ -180,9 +180,9 @@ fn compressed() -> Vec<u8> {
 /// Errors of TLS, and of heads and encodings of answers.
 #[test]
 fn hub_that_breaks_tls_or_http_is_reported() {
-    let identity = |host: &str| Identity::new("hub", &[host]).expect("a certificate");
-    let other = Identity::new("other", &[HOST]).expect("a certificate");
-    let of_unknown_ca = Identity {
+    let identity = |host: &str| ServerIdentity::new("hub", &[host]).expect("a certificate");
+    let other = ServerIdentity::new("other", &[HOST]).expect("a certificate");
+    let of_unknown_ca = ServerIdentity {
         ca: other.ca,
         ..identity(HOST)
     };

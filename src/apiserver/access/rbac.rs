@@ -16,12 +16,12 @@ use crate::{
     object::{
         json::{list, text},
         meta,
-        status::{Failure, Qualified, join_complaints},
+        status::{Qualified, StatusFailure, join_complaints},
     },
     request::RequestInfo,
     store::{
         resource::{Resource, id},
-        storage::{Kept, Storage, key},
+        storage::{Storage, StorageEntry, key},
     },
 };
 
@@ -31,7 +31,7 @@ pub(crate) const GROUP: &str = "rbac.authorization.k8s.io";
 /// An action, as RBAC sees it.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(crate) struct Act<'a> {
+pub(crate) struct RbacAction<'a> {
     pub(crate) verb: &'a str,
     pub(crate) group: &'a str,
     pub(crate) resource: &'a str,
@@ -43,7 +43,7 @@ pub(crate) struct Act<'a> {
     pub(crate) path: Option<&'a str>,
 }
 
-impl<'a> Act<'a> {
+impl<'a> RbacAction<'a> {
     /// The action of a request.
     pub(crate) fn of(info: &'a RequestInfo) -> Self {
         match &info.target {
@@ -76,7 +76,7 @@ impl<'a> Act<'a> {
 /// A rule of a role or of a [`User`](crate::User). Each list may hold `*`. Unused lists are empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Rule {
+pub struct PolicyRule {
     /// `get`, `list`, `watch`, `create`, `update`, `patch`, `delete`, `deletecollection`.
     pub verbs: Vec<String>,
     /// API groups. The core group is the empty string.
@@ -116,21 +116,21 @@ fn has_url(urls: &[String], path: &str) -> bool {
     has(urls, path) || urls.iter().any(reaches)
 }
 
-impl Rule {
+impl PolicyRule {
     /// The rules of a role. Unreadable ones allow nothing.
     fn all_of(role: &Value) -> Vec<Self> {
         let rules = list(role, "rules").iter();
         rules.filter_map(|rule| Self::deserialize(rule).ok()).collect()
     }
 
-    fn allows(&self, act: &Act<'_>) -> bool {
-        has_or_all(&self.verbs, act.verb)
-            && match act.path {
+    fn allows(&self, action: &RbacAction<'_>) -> bool {
+        has_or_all(&self.verbs, action.verb)
+            && match action.path {
                 Some(path) => has_url(&self.non_resource_urls, path),
                 None => {
-                    has_or_all(&self.api_groups, act.group)
-                        && has_resource(&self.resources, &act.whole_resource())
-                        && (self.resource_names.is_empty() || has(&self.resource_names, act.name))
+                    has_or_all(&self.api_groups, action.group)
+                        && has_resource(&self.resources, &action.whole_resource())
+                        && (self.resource_names.is_empty() || has(&self.resource_names, action.name))
                 }
             }
     }
@@ -138,12 +138,12 @@ impl Rule {
 
 /// A decision and its reason. Refusals seldom have one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Decision {
+pub(crate) struct AccessDecision {
     pub(crate) allowed: bool,
     pub(crate) reason: String,
 }
 
-impl Decision {
+impl AccessDecision {
     /// The decision for masters.
     pub(crate) const WITHOUT_REASON: Self = Self {
         allowed: true,
@@ -160,7 +160,7 @@ struct Binding {
     /// The role's kind and name.
     role: [String; 2],
     /// `None` if the role does not exist.
-    rules: Option<Vec<Rule>>,
+    rules: Option<Vec<PolicyRule>>,
 }
 
 /// A user or a group in a binding.
@@ -177,7 +177,7 @@ impl Binding {
     fn read_all(storage: &Storage) -> Vec<Self> {
         let tables = ["clusterrolebindings", "rolebindings"].map(|plural| storage.table(&id(GROUP, plural)));
         let bindings = tables.into_iter().flatten().flat_map(|table| table.list(""));
-        let read = |binding: &Arc<Kept>| Self::read(storage, binding.open().object());
+        let read = |binding: &Arc<StorageEntry>| Self::read(storage, binding.open().object());
         bindings.map(|(_, binding)| read(binding)).collect()
     }
 
@@ -244,7 +244,7 @@ pub(crate) fn rules<'a>(
     storage: &'a Storage,
     user: &'a User,
     namespace: &'a str,
-) -> impl Iterator<Item = (&'a Rule, Option<&'a str>)> {
+) -> impl Iterator<Item = (&'a PolicyRule, Option<&'a str>)> {
     let bound = bindings(storage, user, namespace).flat_map(|(binding, subject)| {
         let rules = binding.rules.iter().flatten();
         rules.map(move |rule| (rule, Some(subject)))
@@ -262,50 +262,50 @@ pub(crate) fn missing(storage: &Storage, user: &User, namespace: &str) -> String
 }
 
 /// The rules of the role that a binding in `namespace` references.
-fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<Rule>> {
+fn rules_of(storage: &Storage, reference: &Value, namespace: &str) -> Option<Vec<PolicyRule>> {
     let (plural, namespace) = match text(reference, "kind") {
         "Role" => ("roles", namespace),
         _ => ("clusterroles", ""),
     };
     let role = storage.get(&id(GROUP, plural), &key(namespace, text(reference, "name")))?;
-    Some(Rule::all_of(role.object()))
+    Some(PolicyRule::all_of(role.object()))
 }
 
 /// Authorizes an action by roles and by the user's own rules.
-pub(crate) fn authorize(storage: &Storage, user: &User, act: &Act<'_>) -> Decision {
+pub(crate) fn authorize(storage: &Storage, user: &User, action: &RbacAction<'_>) -> AccessDecision {
     if user.is_master() {
-        return Decision::WITHOUT_REASON;
+        return AccessDecision::WITHOUT_REASON;
     }
-    let allowing = rules(storage, user, act.namespace).find(|(rule, _)| rule.allows(act));
+    let allowing = rules(storage, user, action.namespace).find(|(rule, _)| rule.allows(action));
     let why = match allowing {
         Some((_, binding)) => binding.map(|binding| format!("allowed by {binding}")),
-        None => Some(missing(storage, user, act.namespace)).filter(|why| !why.is_empty()),
+        None => Some(missing(storage, user, action.namespace)).filter(|why| !why.is_empty()),
     };
-    Decision {
+    AccessDecision {
         allowed: allowing.is_some(),
         reason: why.map(|why| format!("RBAC: {why}")).unwrap_or_default(),
     }
 }
 
 /// The error of a refused action.
-pub(crate) fn forbidden(user: &User, act: &Act<'_>, reason: &str) -> Box<Failure> {
-    let place = match act.namespace {
+pub(crate) fn forbidden(user: &User, action: &RbacAction<'_>, reason: &str) -> Box<StatusFailure> {
+    let place = match action.namespace {
         "" => "at the cluster scope".to_owned(),
         namespace => format!("in the namespace \"{namespace}\""),
     };
-    let what = match act.path {
+    let what = match action.path {
         Some(path) => format!("path \"{path}\""),
         None => format!(
             "resource \"{}\" in API group \"{}\" {place}",
-            act.whole_resource(),
-            act.group
+            action.whole_resource(),
+            action.group
         ),
     };
-    let mut why = format!("User \"{}\" cannot {} {what}", user.name, act.verb);
+    let mut why = format!("User \"{}\" cannot {} {what}", user.name, action.verb);
     if !reason.is_empty() {
         why = format!("{why}: {reason}");
     }
-    Failure::forbidden(Qualified::new(act.group, act.resource), act.name, &why)
+    StatusFailure::forbidden(Qualified::new(action.group, action.resource), action.name, &why)
 }
 
 /// Bound groups and rules, by the name of role and binding.

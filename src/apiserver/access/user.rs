@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use ring::rand::{SecureRandom, SystemRandom};
 use serde::Serialize;
 
-use super::rbac::{Rule, has};
+use super::rbac::{PolicyRule, has};
 use crate::object::names;
 
 /// Members of this group may do everything.
@@ -37,7 +37,7 @@ pub struct User {
     pub(crate) extra: BTreeMap<String, Vec<String>>,
     /// Rights besides those of roles.
     #[serde(skip)]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PolicyRule>,
 }
 
 impl User {
@@ -47,7 +47,7 @@ impl User {
     }
 
     /// A user with these rules, besides those of roles.
-    pub fn with_rules(name: impl Into<String>, rules: Vec<Rule>) -> Self {
+    pub fn with_rules(name: impl Into<String>, rules: Vec<PolicyRule>) -> Self {
         Self {
             rules,
             ..Self::known(name.into(), &[])
@@ -82,7 +82,7 @@ impl User {
     }
 
     /// The user's own rules that hold in `namespace`, empty for the cluster scope.
-    pub(crate) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &Rule> {
+    pub(crate) fn rules_in(&self, namespace: &str) -> impl Iterator<Item = &PolicyRule> {
         let holds = move |namespaces: &[String]| {
             has(namespaces, "*") || !namespace.is_empty() && has(namespaces, namespace)
         };
@@ -103,7 +103,7 @@ pub(crate) fn account_of(name: &str) -> Option<(&str, &str)> {
 }
 
 /// The users of a server, by token.
-pub(crate) type Users = Mutex<HashMap<String, Arc<User>>>;
+pub(crate) type UsersByToken = Mutex<HashMap<String, Arc<User>>>;
 
 /// The first characters of every token of [`new_token`], so that a search finds leaks.
 pub const TOKEN_PREFIX: &str = "in-process-token-";

@@ -7,16 +7,18 @@ use serde_json::{Map, Value, json};
 
 use super::{
     field_set::FieldSet,
-    managed_fields::{Changes, Entry, Operation, lose, read_entries, update, write_entries},
-    merge::{Type, compare_objects, fields_of, merge, remove, with_named},
+    managed_fields::{
+        Changes, ManagedFieldsEntry, ManagedFieldsOperation, lose, read_entries, update, write_entries,
+    },
+    merge::{ValueSchema, compare_objects, fields_of, merge, remove, with_named},
 };
 use crate::{
-    fields::{managed_fields::Write, merge::errors},
+    fields::{managed_fields::WriteRequest, merge::errors},
     object::{
         field::quoted,
         json::text,
         meta,
-        status::{Failure, Outcome},
+        status::{HandlerResult, StatusFailure},
     },
 };
 
@@ -29,19 +31,19 @@ const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 pub(crate) fn applied(
     live: Option<&Value>,
     config: &Value,
-    write: &Write<'_>,
-    fit: impl FnOnce(Map<String, Value>) -> Outcome<Value>,
-) -> Outcome<Value> {
+    write: &WriteRequest<'_>,
+    fit: impl FnOnce(Map<String, Value>) -> HandlerResult<Value>,
+) -> HandlerResult<Value> {
     let mut blank = write.route.resource.blank();
     blank["apiVersion"] = write.route.api_version().into();
     blank["kind"] = write.route.resource.kind.clone().into();
     let live = live.unwrap_or(&blank);
-    let of = Type::object(Some(&write.route.version().schema));
+    let of = ValueSchema::object(Some(&write.route.version().schema));
     check(config, of, write)?;
     let mut entries = read_entries(live);
     if entries.is_empty() {
         let manager = "before-first-apply".to_owned();
-        let before = Write {
+        let before = WriteRequest {
             manager,
             ..write.clone()
         };
@@ -49,13 +51,13 @@ pub(crate) fn applied(
     }
     let mut fields = fields_of(config, of);
     fields.exclude(write.route.ignored_fields());
-    let mut own_entry = Entry::new(write, Operation::Apply, fields);
-    let is_own = |entry: &Entry| entry.is_of(write, Operation::Apply);
+    let mut own_entry = ManagedFieldsEntry::new(write, ManagedFieldsOperation::Apply, fields);
+    let is_own = |entry: &ManagedFieldsEntry| entry.is_of(write, ManagedFieldsOperation::Apply);
     let last = entries.iter().position(is_own);
     let last = last.map(|place| entries.remove(place));
     let mut merged = merge(live, config, of);
     if let Some(last) = &last {
-        let all: Vec<&Entry> = entries.iter().chain([&own_entry]).collect();
+        let all: Vec<&ManagedFieldsEntry> = entries.iter().chain([&own_entry]).collect();
         merged = give_up(&merged, last, &all, write).unwrap_or(merged);
     }
     let changes = write.changes(&entries, live, &merged);
@@ -91,15 +93,17 @@ fn annotations(object: &mut Value) -> Option<&mut Map<String, Value>> {
 }
 
 /// Refuses configurations that cannot be applied.
-fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
+fn check(config: &Value, of: ValueSchema<'_>, write: &WriteRequest<'_>) -> HandlerResult<()> {
     let (api_version, kind) = (text(config, "apiVersion"), text(config, "kind"));
     let slash = if api_version.contains('/') { "" } else { "/" };
     let shown_kind = format!("{slash}{api_version}, Kind={kind}");
     if (api_version, kind) != (&write.route.api_version(), &write.route.resource.kind) {
-        return Err(Failure::bad_request(format!("invalid object type: {shown_kind}")));
+        return Err(StatusFailure::bad_request(format!(
+            "invalid object type: {shown_kind}"
+        )));
     }
     if config["metadata"]["managedFields"].is_array() {
-        return Err(Failure::bad_request("metadata.managedFields must be nil"));
+        return Err(StatusFailure::bad_request("metadata.managedFields must be nil"));
     }
     let wrong = errors(config, of);
     let wrong = match wrong.as_slice() {
@@ -109,12 +113,17 @@ fn check(config: &Value, of: Type<'_>, write: &Write<'_>) -> Outcome<()> {
     };
     let [namespace, name] = ["namespace", "name"].map(|field| meta::text(config, field));
     let why = format!("failed to create typed patch object ({namespace}/{name}; {shown_kind}): {wrong}");
-    Err(Failure::internal(why))
+    Err(StatusFailure::internal(why))
 }
 
 /// Removes the fields that the applier owned, no longer sends, and does not share with another manager. `None` if it owned them in a
 /// version that no longer exists.
-fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) -> Option<Value> {
+fn give_up(
+    merged: &Value,
+    last: &ManagedFieldsEntry,
+    entries: &[&ManagedFieldsEntry],
+    write: &WriteRequest<'_>,
+) -> Option<Value> {
     let fields_in = |value: &Value, version: &str| {
         let (value, of) = write.view(value, version)?;
         Some(with_named(&fields_of(&value, of), of))
@@ -151,14 +160,18 @@ fn give_up(merged: &Value, last: &Entry, entries: &[&Entry], write: &Write<'_>) 
 }
 
 /// Fails if the apply changes fields of other owners.
-fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> Outcome<()> {
+fn check_conflicts(
+    entries: &[ManagedFieldsEntry],
+    changes: &Changes,
+    excused: &FieldSet,
+) -> HandlerResult<()> {
     let changed = entries.iter().filter_map(|entry| {
         let change = changes.get(&entry.api_version)?;
         let mut fields = change.taken.intersection(&entry.fields);
         fields.subtract(excused);
         (!fields.is_empty()).then_some((entry, fields))
     });
-    let mut owned: Vec<(&Entry, FieldSet)> = changed.collect();
+    let mut owned: Vec<(&ManagedFieldsEntry, FieldSet)> = changed.collect();
     owned.sort_by(|(a, _), (b, _)| a.rank().cmp(&b.rank()));
     let owners = owned
         .iter()
@@ -180,14 +193,14 @@ fn check_conflicts(entries: &[Entry], changes: &Changes, excused: &FieldSet) -> 
             format!("{count} conflicts: {}", lines.collect::<Vec<_>>().join("\n"))
         }
     };
-    let failure = Failure::new(409, "Conflict", format!("Apply failed with {why}"));
+    let failure = StatusFailure::new(409, "Conflict", format!("Apply failed with {why}"));
     Err(failure.with(json!({"causes": causes})))
 }
 
-impl Entry {
+impl ManagedFieldsEntry {
     /// The order of owners in messages.
     fn rank(&self) -> impl Ord {
-        let version = (self.operation == Operation::Update).then_some(&self.api_version);
+        let version = (self.operation == ManagedFieldsOperation::Update).then_some(&self.api_version);
         let subresource = (self.subresource.is_empty(), &self.subresource);
         (&self.manager, self.operation, version, subresource)
     }
@@ -199,14 +212,14 @@ impl Entry {
             owner = format!("{owner} with subresource {}", quoted(&self.subresource));
         }
         match self.operation {
-            Operation::Update => format!("{owner} using {}", self.api_version),
-            Operation::Apply => owner,
+            ManagedFieldsOperation::Update => format!("{owner} using {}", self.api_version),
+            ManagedFieldsOperation::Apply => owner,
         }
     }
 }
 
 /// The fields of kubectl's last client-side apply that are still as applied. kubectl may take them over.
-fn applied_by_client(live: &Value, of: Type<'_>, write: &Write<'_>) -> Option<FieldSet> {
+fn applied_by_client(live: &Value, of: ValueSchema<'_>, write: &WriteRequest<'_>) -> Option<FieldSet> {
     let text = live["metadata"]["annotations"][LAST_APPLIED].as_str();
     let text = text.filter(|_| write.manager == KUBECTL)?;
     let config: Value = serde_json::from_str(text).ok()?;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     fields::{
         field_set::FieldSet,
-        merge::{Comparison, Type, compare_objects},
+        merge::{Comparison, ValueSchema, compare_objects},
     },
     object::{json::list, meta::metadata_mut},
     schema::prune,
@@ -31,7 +31,7 @@ pub(crate) enum FieldValidation {
 
 /// A write: its object, its manager, its options.
 #[derive(Clone)]
-pub(crate) struct Write<'a> {
+pub(crate) struct WriteRequest<'a> {
     pub(crate) route: &'a Route,
     /// The field manager.
     pub(crate) manager: String,
@@ -43,7 +43,7 @@ pub(crate) struct Write<'a> {
     pub(crate) force: bool,
 }
 
-impl<'a> Write<'a> {
+impl<'a> WriteRequest<'a> {
     /// A write with default options.
     pub(crate) fn new(route: &'a Route, manager: &str, time: &str) -> Self {
         Self {
@@ -57,11 +57,15 @@ impl<'a> Write<'a> {
     }
 
     /// An object in a version, and its type there. `None` if there is no such version.
-    pub(crate) fn view<'v>(&self, object: &'v Value, version: &str) -> Option<(Cow<'v, Value>, Type<'_>)> {
+    pub(crate) fn view<'v>(
+        &self,
+        object: &'v Value,
+        version: &str,
+    ) -> Option<(Cow<'v, Value>, ValueSchema<'_>)> {
         let resource = &self.route.resource;
         let mut versions = resource.versions.iter();
         let entry = versions.find(|entry| resource.api_version(&entry.name) == version)?;
-        let of = Type::object(Some(&entry.schema));
+        let of = ValueSchema::object(Some(&entry.schema));
         if object.get("apiVersion").is_none_or(|text| text == version) {
             return Some((Cow::Borrowed(object), of));
         }
@@ -72,7 +76,7 @@ impl<'a> Write<'a> {
     }
 
     /// The changes of a write, in its own version and in the versions of all owners.
-    pub(crate) fn changes(&self, entries: &[Entry], old: &Value, new: &Value) -> Changes {
+    pub(crate) fn changes(&self, entries: &[ManagedFieldsEntry], old: &Value, new: &Value) -> Changes {
         let api_version = self.route.api_version();
         let versions = entries.iter().map(|entry| entry.api_version.as_str());
         let versions: BTreeSet<&str> = versions.chain([api_version.as_str()]).collect();
@@ -94,7 +98,7 @@ pub(crate) type Changes = BTreeMap<String, Comparison>;
 
 /// How an owner got its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) enum Operation {
+pub(crate) enum ManagedFieldsOperation {
     Apply,
     Update,
 }
@@ -102,8 +106,8 @@ pub(crate) enum Operation {
 /// The fields of one manager. Entries sort by their first fields.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", tag = "fieldsType", rename = "FieldsV1")]
-pub(crate) struct Entry {
-    pub(crate) operation: Operation,
+pub(crate) struct ManagedFieldsEntry {
+    pub(crate) operation: ManagedFieldsOperation,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) time: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -115,16 +119,16 @@ pub(crate) struct Entry {
     pub(crate) fields: FieldSet,
 }
 
-impl Entry {
+impl ManagedFieldsEntry {
     /// True if it belongs to the writer and `operation`. Appliers have one entry for all versions.
-    pub(crate) fn is_of(&self, write: &Write<'_>, operation: Operation) -> bool {
+    pub(crate) fn is_of(&self, write: &WriteRequest<'_>, operation: ManagedFieldsOperation) -> bool {
         self.operation == operation
             && self.manager == write.manager
             && self.subresource == write.route.target.subresource
-            && (operation == Operation::Apply || self.api_version == write.route.api_version())
+            && (operation == ManagedFieldsOperation::Apply || self.api_version == write.route.api_version())
     }
 
-    pub(crate) fn new(write: &Write<'_>, operation: Operation, fields: FieldSet) -> Self {
+    pub(crate) fn new(write: &WriteRequest<'_>, operation: ManagedFieldsOperation, fields: FieldSet) -> Self {
         Self {
             operation,
             time: write.time.clone(),
@@ -137,9 +141,9 @@ impl Entry {
 }
 
 /// All entries, or none if one is unreadable.
-pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
+pub(crate) fn read_entries(object: &Value) -> Vec<ManagedFieldsEntry> {
     let read = |json: &Value| {
-        let entry = Entry::deserialize(json).ok()?;
+        let entry = ManagedFieldsEntry::deserialize(json).ok()?;
         (json["fieldsType"] == "FieldsV1" && !entry.api_version.is_empty()).then_some(entry)
     };
     let entries = list(&object["metadata"], "managedFields").iter();
@@ -147,7 +151,7 @@ pub(crate) fn read_entries(object: &Value) -> Vec<Entry> {
 }
 
 /// Sets the owners in `new`, with which `write` replaces `live`.
-pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
+pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &WriteRequest<'_>) {
     let blank = write.route.resource.blank();
     let old = live.unwrap_or(&blank);
     let is_whole = write.route.target.subresource.is_empty();
@@ -171,24 +175,33 @@ pub(crate) fn track(live: Option<&Value>, new: &mut Value, write: &Write<'_>) {
 }
 
 /// Makes the writer the owner of the fields that it changed.
-pub(crate) fn update(entries: &mut Vec<Entry>, old: &Value, new: &Value, write: &Write<'_>) {
+pub(crate) fn update(
+    entries: &mut Vec<ManagedFieldsEntry>,
+    old: &Value,
+    new: &Value,
+    write: &WriteRequest<'_>,
+) {
     let mut changes = write.changes(entries, old, new);
     lose(entries, &changes);
     let change = changes.remove(&write.route.api_version());
     let changed_fields = change.unwrap_or_default().taken;
-    let is_own = |entry: &&mut Entry| entry.is_of(write, Operation::Update);
+    let is_own = |entry: &&mut ManagedFieldsEntry| entry.is_of(write, ManagedFieldsOperation::Update);
     match entries.iter_mut().find(is_own) {
         _ if changed_fields.is_empty() => {}
         Some(entry) => {
             entry.fields.union(&changed_fields);
             entry.time = write.time.clone();
         }
-        None => entries.push(Entry::new(write, Operation::Update, changed_fields)),
+        None => entries.push(ManagedFieldsEntry::new(
+            write,
+            ManagedFieldsOperation::Update,
+            changed_fields,
+        )),
     }
 }
 
 /// Removes changed and removed fields from all entries.
-pub(crate) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
+pub(crate) fn lose(entries: &mut Vec<ManagedFieldsEntry>, changes: &Changes) {
     entries.retain_mut(|entry| {
         // Entries of a version that no longer exists are dropped.
         let Some(change) = changes.get(&entry.api_version) else {
@@ -201,7 +214,7 @@ pub(crate) fn lose(entries: &mut Vec<Entry>, changes: &Changes) {
 }
 
 /// Writes the entries into `object`.
-pub(crate) fn write_entries(object: &mut Value, mut entries: Vec<Entry>) {
+pub(crate) fn write_entries(object: &mut Value, mut entries: Vec<ManagedFieldsEntry>) {
     let Value::Object(object) = object else { return };
     let metadata = metadata_mut(object);
     metadata.remove("managedFields");

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use crate::{
     fields::field_set::{FieldSet, display_step},
     object::field::quoted,
-    schema::{Extra, ListType, Schema, Type as Kind, list_key},
+    schema::{Extra, JsonType, ListType, Schema, list_key},
     typed,
 };
 
@@ -42,7 +42,7 @@ static OBJECT: LazyLock<Schema> = LazyLock::new(|| Schema::read_constant(&typed:
 
 /// What is known about a value.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Type<'a> {
+pub(crate) struct ValueSchema<'a> {
     /// `None` for any value: its maps are granular, its lists atomic.
     schema: Option<&'a Schema>,
     /// It has `apiVersion`, `kind` and `metadata` besides what the schema says.
@@ -51,9 +51,9 @@ pub(crate) struct Type<'a> {
     is_lenient: bool,
 }
 
-impl<'a> Type<'a> {
+impl<'a> ValueSchema<'a> {
     /// A value without a schema.
-    pub(crate) const ANY: Type<'static> = Type {
+    pub(crate) const ANY: ValueSchema<'static> = ValueSchema {
         schema: None,
         is_object: false,
         is_lenient: true,
@@ -77,33 +77,35 @@ impl<'a> Type<'a> {
     }
 
     /// The type of a field that all objects have.
-    fn meta(self, name: &str) -> Option<Type<'a>> {
+    fn meta(self, name: &str) -> Option<ValueSchema<'a>> {
         let is_meta = self.is_object && matches!(name, "apiVersion" | "kind" | "metadata");
         let schema = is_meta.then(|| OBJECT.field(name)).flatten()?;
-        Some(Type::of_schema(schema, false))
+        Some(ValueSchema::of_schema(schema, false))
     }
 
     /// The type of the field `name`, or `None` if there is no such field.
-    pub(crate) fn field(self, name: &str) -> Option<Type<'a>> {
-        let field_type = || Some(Type::of_schema(self.schema?.field(name)?, self.is_lenient));
+    pub(crate) fn field(self, name: &str) -> Option<ValueSchema<'a>> {
+        let field_type = || Some(ValueSchema::of_schema(self.schema?.field(name)?, self.is_lenient));
         let is_free = self.is_lenient
             || self.schema.is_none_or(|schema| {
                 let says_nothing = schema.properties.is_empty() && !self.is_object;
                 says_nothing || schema.preserve_unknown || matches!(schema.extra, Extra::Any)
             });
         let field_type = self.meta(name).or_else(field_type);
-        field_type.or(is_free.then_some(Type::ANY))
+        field_type.or(is_free.then_some(ValueSchema::ANY))
     }
 
-    pub(crate) fn item(self) -> Type<'a> {
+    pub(crate) fn item(self) -> ValueSchema<'a> {
         let items = self.schema.and_then(|schema| schema.items.as_deref());
-        items.map_or(Type::ANY, |items| Type::of_schema(items, self.is_lenient))
+        items.map_or(ValueSchema::ANY, |items| {
+            ValueSchema::of_schema(items, self.is_lenient)
+        })
     }
 
     /// The type of the part that a step selects.
-    fn below(self, step: &str) -> Type<'a> {
+    fn below(self, step: &str) -> ValueSchema<'a> {
         match step.strip_prefix("f:") {
-            Some(name) => self.field(name).unwrap_or(Type::ANY),
+            Some(name) => self.field(name).unwrap_or(ValueSchema::ANY),
             None => self.item(),
         }
     }
@@ -125,7 +127,7 @@ impl<'a> Type<'a> {
         self.schema.map_or(&[], |schema| &schema.list_map_keys)
     }
 
-    pub(crate) fn kind(self) -> Option<Kind> {
+    pub(crate) fn kind(self) -> Option<JsonType> {
         match self.schema.map(|schema| schema.types.as_slice()) {
             Some([kind]) => Some(*kind),
             _ => None,
@@ -194,7 +196,7 @@ fn is_other_kind(a: &Value, b: &Value) -> bool {
 }
 
 /// The fields of a value.
-pub(crate) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
+pub(crate) fn fields_of(value: &Value, of: ValueSchema<'_>) -> FieldSet {
     let mut set = FieldSet {
         member: of.is_atomic(value),
         ..FieldSet::default()
@@ -209,7 +211,7 @@ pub(crate) fn fields_of(value: &Value, of: Type<'_>) -> FieldSet {
 }
 
 /// The set, with the named fields above its members added.
-pub(crate) fn with_named(fields: &FieldSet, of: Type<'_>) -> FieldSet {
+pub(crate) fn with_named(fields: &FieldSet, of: ValueSchema<'_>) -> FieldSet {
     let mut set = FieldSet::default();
     for (step, below) in &fields.children {
         let mut with = with_named(below, of.below(step));
@@ -228,7 +230,7 @@ pub(crate) struct Comparison {
 }
 
 /// Compares whole objects, except fields without owners and `ignored` ones.
-pub(crate) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &[&str]) -> Comparison {
+pub(crate) fn compare_objects(old: &Value, new: &Value, of: ValueSchema<'_>, ignored: &[&str]) -> Comparison {
     let mut comparison = compare(Some(old), Some(new), of);
     for set in [&mut comparison.taken, &mut comparison.removed] {
         set.strip();
@@ -239,7 +241,7 @@ pub(crate) fn compare_objects(old: &Value, new: &Value, of: Type<'_>, ignored: &
     comparison
 }
 
-fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison {
+fn compare(old: Option<&Value>, new: Option<&Value>, of: ValueSchema<'_>) -> Comparison {
     let mut comparison = Comparison::default();
     if old == new {
         return comparison;
@@ -270,7 +272,7 @@ fn compare(old: Option<&Value>, new: Option<&Value>, of: Type<'_>) -> Comparison
 
 /// Merges `applied` into `live`. Nothing is removed, and `applied` wins. Items keep the order of the applied list;
 /// others stay near their neighbours.
-pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
+pub(crate) fn merge(live: &Value, applied: &Value, of: ValueSchema<'_>) -> Value {
     let (old, new) = (of.parts(live), of.parts(applied));
     if is_other_kind(live, applied) || old.is_empty() && new.is_empty() {
         return applied.clone();
@@ -301,7 +303,7 @@ pub(crate) fn merge(live: &Value, applied: &Value, of: Type<'_>) -> Value {
 }
 
 /// Removes fields and items from a value.
-pub(crate) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
+pub(crate) fn remove(value: &Value, fields: &FieldSet, of: ValueSchema<'_>) -> Value {
     if !value.is_object() && !value.is_array() {
         return value.clone();
     }
@@ -317,20 +319,20 @@ pub(crate) fn remove(value: &Value, fields: &FieldSet, of: Type<'_>) -> Value {
 }
 
 /// Checks a value to be applied. Each error begins with its path, in kube-apiserver's words. Values are shown as JSON.
-pub(crate) fn errors(value: &Value, of: Type<'_>) -> Vec<String> {
+pub(crate) fn errors(value: &Value, of: ValueSchema<'_>) -> Vec<String> {
     let mut errors = Vec::new();
     check(value, of, "", &mut errors);
     errors
 }
 
-fn check(value: &Value, of: Type<'_>, path: &str, errors: &mut Vec<String>) {
+fn check(value: &Value, of: ValueSchema<'_>, path: &str, errors: &mut Vec<String>) {
     let at = |why: String| match path {
         "" => why,
         path => format!("{path}: {why}"),
     };
     match (of.kind(), value) {
         (_, Value::Null) => {}
-        (None | Some(Kind::Object), Value::Object(fields)) => {
+        (None | Some(JsonType::Object), Value::Object(fields)) => {
             for (name, field) in fields {
                 let below = format!("{path}.{name}");
                 match of.field(name) {
@@ -339,7 +341,7 @@ fn check(value: &Value, of: Type<'_>, path: &str, errors: &mut Vec<String>) {
                 }
             }
         }
-        (None | Some(Kind::Array), Value::Array(items)) => {
+        (None | Some(JsonType::Array), Value::Array(items)) => {
             let mut steps = BTreeSet::new();
             for (i, item) in items.iter().enumerate() {
                 let step = match of.list_type() {
@@ -363,13 +365,13 @@ fn check(value: &Value, of: Type<'_>, path: &str, errors: &mut Vec<String>) {
 }
 
 /// The error of a value of the wrong type.
-fn mismatch(value: &Value, kind: Kind) -> Option<String> {
+fn mismatch(value: &Value, kind: JsonType) -> Option<String> {
     let expected = match kind {
-        Kind::Object => "map",
-        Kind::Array => "list",
-        Kind::Boolean if !value.is_boolean() => "boolean",
-        Kind::String if !value.is_string() => "string",
-        Kind::Integer | Kind::Number if !value.is_number() => "numeric (int or float)",
+        JsonType::Object => "map",
+        JsonType::Array => "list",
+        JsonType::Boolean if !value.is_boolean() => "boolean",
+        JsonType::String if !value.is_string() => "string",
+        JsonType::Integer | JsonType::Number if !value.is_number() => "numeric (int or float)",
         _ => return None,
     };
     Some(format!("expected {expected}, got {value}"))

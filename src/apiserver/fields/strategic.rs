@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::merge::Type;
+use super::merge::ValueSchema;
 use crate::{
-    object::status::{Failure, Outcome},
+    object::status::{HandlerResult, StatusFailure},
     schema::ListType,
 };
 
@@ -18,8 +18,8 @@ const ORDER: &str = "$setElementOrder";
 pub(crate) fn merge(
     mut original: Map<String, Value>,
     mut patch: Map<String, Value>,
-    of: Type<'_>,
-) -> Outcome<Map<String, Value>> {
+    of: ValueSchema<'_>,
+) -> HandlerResult<Map<String, Value>> {
     match patch.get(DIRECTIVE).map(|directive| directive.as_str()) {
         None => {}
         Some(Some("replace")) => {
@@ -31,7 +31,7 @@ pub(crate) fn merge(
     }
     for (key, value) in patch {
         if key == RETAIN {
-            return Err(Failure::new(
+            return Err(StatusFailure::new(
                 501,
                 "NotImplemented",
                 "this server does not retain keys",
@@ -50,7 +50,7 @@ pub(crate) fn merge(
         let ours = original.remove(name);
         let new = match deleted {
             Some(_) => without(ours, &value),
-            None => patched(ours, value, of.field(name).unwrap_or(Type::ANY))?,
+            None => patched(ours, value, of.field(name).unwrap_or(ValueSchema::ANY))?,
         };
         original.extend(new.map(|new| (name.to_owned(), new)));
     }
@@ -58,7 +58,7 @@ pub(crate) fn merge(
 }
 
 /// A field after the patch, or `None` if it is removed.
-fn patched(ours: Option<Value>, theirs: Value, of: Type<'_>) -> Outcome<Option<Value>> {
+fn patched(ours: Option<Value>, theirs: Value, of: ValueSchema<'_>) -> HandlerResult<Option<Value>> {
     Ok(match (ours, theirs) {
         (_, Value::Null) => None,
         (Some(Value::Object(ours)), Value::Object(theirs)) => Some(merge(ours, theirs, of)?.into()),
@@ -76,12 +76,12 @@ fn without(list: Option<Value>, items: &Value) -> Option<Value> {
     Some(list)
 }
 
-fn check_order(list: &str, order: &Value) -> Outcome<()> {
+fn check_order(list: &str, order: &Value) -> HandlerResult<()> {
     if !list.starts_with('/') {
         return Err(invalid("setElementOrder list"));
     }
     if !order.is_array() {
-        return Err(Failure::internal(format!(
+        return Err(StatusFailure::internal(format!(
             "expected a list, but received {order}"
         )));
     }
@@ -89,16 +89,17 @@ fn check_order(list: &str, order: &Value) -> Outcome<()> {
 }
 
 /// The key of a list item.
-fn identity<'a>(item: &'a Value, of: Type<'_>) -> Outcome<&'a Value> {
+fn identity<'a>(item: &'a Value, of: ValueSchema<'_>) -> HandlerResult<&'a Value> {
     let Some(key) = of.keys().first() else {
         return Ok(item);
     };
-    item.get(key)
-        .ok_or_else(|| Failure::internal(format!("map: {item} does not contain declared merge key: {key}")))
+    item.get(key).ok_or_else(|| {
+        StatusFailure::internal(format!("map: {item} does not contain declared merge key: {key}"))
+    })
 }
 
 /// Merges lists item by item, or replaces atomic ones.
-fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: Type<'_>) -> Outcome<Vec<Value>> {
+fn merge_lists(mut ours: Vec<Value>, theirs: Vec<Value>, of: ValueSchema<'_>) -> HandlerResult<Vec<Value>> {
     if of.list_type() == ListType::Atomic {
         return Ok(theirs);
     }
@@ -143,14 +144,14 @@ fn without_directives(value: Value) -> Option<Value> {
     }
 }
 
-fn unknown_directive(patch: impl Into<Value>) -> Box<Failure> {
+fn unknown_directive(patch: impl Into<Value>) -> Box<StatusFailure> {
     let patch = patch.into();
-    Failure::internal(format!(
+    StatusFailure::internal(format!(
         "unknown patch type: {} in map: {patch}",
         patch[DIRECTIVE]
     ))
 }
 
-fn invalid(what: &str) -> Box<Failure> {
-    Failure::bad_request(format!("invalid patch format of {what}"))
+fn invalid(what: &str) -> Box<StatusFailure> {
+    StatusFailure::bad_request(format!("invalid patch format of {what}"))
 }

@@ -55,7 +55,7 @@ pub(crate) struct FieldError {
 pub(crate) type Errors = Vec<FieldError>;
 
 /// Collects errors.
-pub(crate) trait Found {
+pub(crate) trait ErrorCollector {
     /// Adds an error about `field`. `value` is how the message shows the value, if it does.
     fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str);
 
@@ -113,7 +113,7 @@ pub(crate) trait Found {
     }
 }
 
-impl Found for Errors {
+impl ErrorCollector for Errors {
     fn note(&mut self, problem: Problem, field: impl Display, value: Option<String>, why: &str) {
         let (_, title) = problem.texts();
         let value = value.map_or_else(String::new, |value| format!(": {value}"));
@@ -146,10 +146,10 @@ pub(crate) fn shown(value: &Value) -> String {
 
 /// The path of a walk through an object. It lives on the stack and costs nothing until an error prints it.
 #[derive(Clone, Copy)]
-pub(crate) struct Path<'a>(Option<(&'a Path<'a>, Step<'a>)>);
+pub(crate) struct Path<'a>(Option<(&'a Path<'a>, PathElement<'a>)>);
 
 #[derive(Clone, Copy)]
-enum Step<'a> {
+enum PathElement<'a> {
     Child(&'a str),
     Index(usize),
     Key(&'a str),
@@ -165,17 +165,17 @@ impl<'a> Path<'a> {
 
     /// `parent.name`
     pub(crate) fn child(&'a self, name: &'a str) -> Path<'a> {
-        Path(Some((self, Step::Child(name))))
+        Path(Some((self, PathElement::Child(name))))
     }
 
     /// `parent[3]`
     pub(crate) fn index(&'a self, index: usize) -> Path<'a> {
-        Path(Some((self, Step::Index(index))))
+        Path(Some((self, PathElement::Index(index))))
     }
 
     /// `parent[key]`
     pub(crate) fn key(&'a self, key: &'a str) -> Path<'a> {
-        Path(Some((self, Step::Key(key))))
+        Path(Some((self, PathElement::Key(key))))
     }
 }
 
@@ -187,10 +187,10 @@ impl fmt::Display for Path<'_> {
         };
         parent.fmt(f)?;
         match step {
-            Step::Key(key) if !f.alternate() => write!(f, "[{key}]"),
-            Step::Child(name) | Step::Key(name) if parent.0.is_none() => f.write_str(name),
-            Step::Child(name) | Step::Key(name) => write!(f, ".{name}"),
-            Step::Index(index) => write!(f, "[{index}]"),
+            PathElement::Key(key) if !f.alternate() => write!(f, "[{key}]"),
+            PathElement::Child(name) | PathElement::Key(name) if parent.0.is_none() => f.write_str(name),
+            PathElement::Child(name) | PathElement::Key(name) => write!(f, ".{name}"),
+            PathElement::Index(index) => write!(f, "[{index}]"),
         }
     }
 }

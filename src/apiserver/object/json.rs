@@ -63,21 +63,21 @@ impl From<DecodeError> for String {
 
 /// A parsed body.
 #[derive(Debug)]
-pub(crate) struct Document {
+pub(crate) struct ParsedBody {
     pub(crate) value: Value,
     /// Complaints of a strict reader about repeated fields.
     pub(crate) repeated: Vec<String>,
 }
 
 /// Reads JSON, or YAML, which includes JSON. A field must not be repeated in YAML.
-pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<Document, DecodeError> {
-    let mut document: Document = match serde_json::from_slice(bytes) {
+pub(crate) fn read(bytes: &[u8], is_yaml: bool) -> Result<ParsedBody, DecodeError> {
+    let mut document: ParsedBody = match serde_json::from_slice(bytes) {
         Err(_) if is_yaml => {
             let options = serde_saphyr::options! { legacy_octal_numbers: true, with_snippet: false };
             let value = serde_saphyr::from_slice_with_options(bytes, options);
             let value = value.map_err(|error| error.to_string())?;
             let repeated = Vec::new();
-            return Ok(Document { value, repeated });
+            return Ok(ParsedBody { value, repeated });
         }
         document => document.map_err(|error| error.to_string())?,
     };
@@ -93,66 +93,66 @@ pub(crate) fn unrecognized(kind: &str, why: &str) -> String {
 }
 
 /// Reads a value, and the paths of repeated fields in it (`.a.b[0].c`).
-impl<'de> Deserialize<'de> for Document {
+impl<'de> Deserialize<'de> for ParsedBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(BodyVisitor)
     }
 }
 
-struct Reader;
+struct BodyVisitor;
 
-fn scalar<E>(value: impl Into<Value>) -> Result<Document, E> {
-    Ok(Document {
+fn scalar<E>(value: impl Into<Value>) -> Result<ParsedBody, E> {
+    Ok(ParsedBody {
         value: value.into(),
         repeated: Vec::new(),
     })
 }
 
-impl<'de> Visitor<'de> for Reader {
-    type Value = Document;
+impl<'de> Visitor<'de> for BodyVisitor {
+    type Value = ParsedBody;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("JSON")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<Document, E> {
+    fn visit_unit<E: Error>(self) -> Result<ParsedBody, E> {
         scalar(())
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Document, E> {
+    fn visit_bool<E: Error>(self, value: bool) -> Result<ParsedBody, E> {
         scalar(value)
     }
 
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Document, E> {
+    fn visit_i64<E: Error>(self, value: i64) -> Result<ParsedBody, E> {
         scalar(value)
     }
 
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Document, E> {
+    fn visit_u64<E: Error>(self, value: u64) -> Result<ParsedBody, E> {
         scalar(value)
     }
 
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Document, E> {
+    fn visit_f64<E: Error>(self, value: f64) -> Result<ParsedBody, E> {
         scalar(value)
     }
 
-    fn visit_str<E: Error>(self, value: &str) -> Result<Document, E> {
+    fn visit_str<E: Error>(self, value: &str) -> Result<ParsedBody, E> {
         scalar(value)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Document, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<ParsedBody, A::Error> {
         let (mut list, mut repeated) = (Vec::new(), Vec::new());
-        while let Some(item) = items.next_element::<Document>()? {
+        while let Some(item) = items.next_element::<ParsedBody>()? {
             let i = list.len();
             repeated.extend(item.repeated.iter().map(|path| format!("[{i}]{path}")));
             list.push(item.value);
         }
         let value = list.into();
-        Ok(Document { value, repeated })
+        Ok(ParsedBody { value, repeated })
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Document, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<ParsedBody, A::Error> {
         let (mut map, mut repeated) = (Map::new(), Vec::new());
-        while let Some((name, field)) = fields.next_entry::<String, Document>()? {
+        while let Some((name, field)) = fields.next_entry::<String, ParsedBody>()? {
             if map.contains_key(&name) {
                 repeated.push(format!(".{name}"));
             }
@@ -160,7 +160,7 @@ impl<'de> Visitor<'de> for Reader {
             map.insert(name, field.value);
         }
         let value = map.into();
-        Ok(Document { value, repeated })
+        Ok(ParsedBody { value, repeated })
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{
-    field::{Errors, Found, Problem, quoted},
+    field::{ErrorCollector, Errors, Problem, quoted},
     json::{self, fields, flag, list, texts},
     names,
 };

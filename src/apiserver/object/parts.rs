@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::field::{Errors, Found, Path};
+use super::field::{ErrorCollector, Errors, Path};
 use crate::object::json::{list, text};
 
 pub(crate) const COLUMNS: &str = "additionalPrinterColumns";

@@ -28,7 +28,7 @@ impl<'a> Qualified<'a> {
 
 /// Why a request failed.
 #[derive(Clone, Debug)]
-pub(crate) struct Failure {
+pub(crate) struct StatusFailure {
     pub(crate) code: u16,
     pub(crate) reason: &'static str,
     pub(crate) message: String,
@@ -39,9 +39,9 @@ pub(crate) struct Failure {
 }
 
 /// The result of every handler.
-pub(crate) type Outcome<T> = Result<T, Box<Failure>>;
+pub(crate) type HandlerResult<T> = Result<T, Box<StatusFailure>>;
 
-impl Failure {
+impl StatusFailure {
     pub(crate) fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             code,
@@ -175,15 +175,15 @@ impl Failure {
 }
 
 /// Fails if there are errors.
-pub(crate) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> Outcome<()> {
+pub(crate) fn refuse(subject: Qualified<'_>, name: &str, errors: &[FieldError]) -> HandlerResult<()> {
     match errors {
         [] => Ok(()),
-        errors => Err(Failure::invalid(subject, name, errors)),
+        errors => Err(StatusFailure::invalid(subject, name, errors)),
     }
 }
 
 /// Fails if the options of a request have errors. `kind` is their kind (`ListOptions`).
-pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> Outcome<()> {
+pub(crate) fn refuse_options(kind: &str, errors: &[FieldError]) -> HandlerResult<()> {
     refuse(Qualified::new("meta.k8s.io", kind), "", errors)
 }
 

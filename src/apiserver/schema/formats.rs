@@ -12,7 +12,7 @@ use crate::object::names;
 
 /// A format, by its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Format(&'static str);
+pub(super) struct SchemaFormat(&'static str);
 
 static FORMATS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
     let lines = include_str!("formats.txt").lines();
@@ -23,7 +23,7 @@ static FORMATS: LazyLock<Vec<(&str, Option<Regex>)>> = LazyLock::new(|| {
     lines.filter(|line| !line.starts_with('#')).map(read).collect()
 });
 
-impl Format {
+impl SchemaFormat {
     pub(super) const BYTE: Self = Self("byte");
     pub(super) const DATE_TIME: Self = Self("date-time");
     pub(super) const DURATION: Self = Self("duration");
@@ -124,7 +124,7 @@ fn is_hostname(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Format;
+    use super::SchemaFormat;
 
     /// Formats that no script of `fixtures/fidelity` has.
     #[test]
@@ -137,7 +137,7 @@ mod tests {
             ("k8s-short-name", "a.b", false),
             ("k8s-long-name", "a.b", true),
         ] {
-            let format = Format::read(format).expect("a known format");
+            let format = SchemaFormat::read(format).expect("a known format");
             assert_eq!(format.matches(text), is_valid, "{text}");
         }
     }

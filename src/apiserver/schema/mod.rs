@@ -7,5 +7,5 @@ pub(crate) mod structure;
 mod validate;
 
 pub(super) use rules::{check_rules, judge_rules};
-pub(super) use structural::{Extra, ListType, Schema, Type, apply_defaults, drop_nulls, list_key, prune};
+pub(super) use structural::{Extra, JsonType, ListType, Schema, apply_defaults, drop_nulls, list_key, prune};
 pub(super) use validate::{check_lists, validate};

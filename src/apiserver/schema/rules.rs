@@ -17,11 +17,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
-    formats::{Format, is_uri},
-    structural::{Extra, Schema, Type},
+    formats::{SchemaFormat, is_uri},
+    structural::{Extra, JsonType, Schema},
 };
 use crate::{
-    object::field::{Errors, Found, Path, Problem, shown},
+    object::field::{ErrorCollector, Errors, Path, Problem, shown},
     schema::structural::At,
 };
 
@@ -57,7 +57,7 @@ impl Default for Expression {
 /// One rule of one node.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Rule {
+pub(super) struct ValidationRule {
     rule: Expression,
     message: String,
     message_expression: Expression,
@@ -66,7 +66,7 @@ pub(super) struct Rule {
     optional_old_self: Option<bool>,
 }
 
-impl Rule {
+impl ValidationRule {
     /// True if it compares with the old value. Without one, it is not evaluated.
     fn is_transition(&self) -> bool {
         self.rule.uses_old
@@ -109,7 +109,7 @@ pub(crate) fn judge_rules(schema: &Schema, path: &Path<'_>, within: Option<&str>
 }
 
 /// Checks a rule, except its expressions.
-fn judge_words(rule: &Rule, schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
+fn judge_words(rule: &ValidationRule, schema: &Schema, path: &Path<'_>, errors: &mut Errors) {
     if rule.rule.text.trim().is_empty() {
         errors.required(path.child("rule"), "rule is not specified");
     }
@@ -209,7 +209,7 @@ fn check_here(at: &At<'_>, functions: &Context<'static>, errors: &mut Errors) {
 }
 
 /// Adds the error of a rule that could not be evaluated.
-fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Errors) {
+fn failed(rule: &ValidationRule, at: &At<'_>, failure: &ExecutionError, errors: &mut Errors) {
     let why = match failure {
         ExecutionError::IndexOutOfBounds(Cel::Int(index)) => format!("index out of bounds: {index}"),
         ExecutionError::FunctionError { message, .. } => message.clone(),
@@ -226,11 +226,11 @@ fn failed(rule: &Rule, at: &At<'_>, failure: &ExecutionError, errors: &mut Error
 }
 
 /// Adds the error of a rule that does not hold.
-fn report_violation(rule: &Rule, at: &At<'_>, why: &str, errors: &mut Errors) {
+fn report_violation(rule: &ValidationRule, at: &At<'_>, why: &str, errors: &mut Errors) {
     let field = format!("{}{}", at.path, rule.field_path);
     let field = field.strip_prefix('.').unwrap_or(&field);
     // Messages do not repeat objects and lists.
-    let is_large = matches!(at.schema.types.as_slice(), [Type::Object | Type::Array]);
+    let is_large = matches!(at.schema.types.as_slice(), [JsonType::Object | JsonType::Array]);
     let value = (!is_large).then(|| shown(at.value));
     match rule.reason.as_deref() {
         Some("FieldValueForbidden") => errors.forbidden(field, why),
@@ -270,12 +270,12 @@ fn to_cel(value: &Value, schema: Option<&Schema>) -> Cel {
     }
 }
 
-fn text_to_cel(text: &str, format: Option<Format>) -> Cel {
+fn text_to_cel(text: &str, format: Option<SchemaFormat>) -> Cel {
     let shared = Arc::new(text.to_owned());
     let typed = match format {
-        Some(Format::DATE_TIME) => timestamp(shared.clone()).ok(),
-        Some(Format::DURATION) => duration(shared.clone()).ok(),
-        Some(Format::BYTE) => STANDARD
+        Some(SchemaFormat::DATE_TIME) => timestamp(shared.clone()).ok(),
+        Some(SchemaFormat::DURATION) => duration(shared.clone()).ok(),
+        Some(SchemaFormat::BYTE) => STANDARD
             .decode(text)
             .ok()
             .map(|bytes| Cel::Bytes(Arc::new(bytes))),

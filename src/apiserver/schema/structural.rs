@@ -13,13 +13,13 @@ use serde_json::{Map, Value, from_value};
 
 use crate::{
     object::field::Path,
-    schema::{formats::Format, rules::Rule},
+    schema::{formats::SchemaFormat, rules::ValidationRule},
 };
 
 /// The JSON types of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Type {
+pub(crate) enum JsonType {
     Object,
     Array,
     String,
@@ -28,17 +28,17 @@ pub(crate) enum Type {
     Boolean,
 }
 
-impl Type {
+impl JsonType {
     /// The narrowest type of a value; null has none.
     pub(super) fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Null => return None,
-            Value::Bool(_) => Type::Boolean,
-            Value::Number(number) if number.is_f64() => Type::Number,
-            Value::Number(_) => Type::Integer,
-            Value::String(_) => Type::String,
-            Value::Array(_) => Type::Array,
-            Value::Object(_) => Type::Object,
+            Value::Bool(_) => JsonType::Boolean,
+            Value::Number(number) if number.is_f64() => JsonType::Number,
+            Value::Number(_) => JsonType::Integer,
+            Value::String(_) => JsonType::String,
+            Value::Array(_) => JsonType::Array,
+            Value::Object(_) => JsonType::Object,
         })
     }
 
@@ -89,10 +89,10 @@ impl<'de> Deserialize<'de> for Extra {
 pub(crate) struct Schema {
     /// Empty: any type.
     #[serde(rename = "type", deserialize_with = "types")]
-    pub(crate) types: Vec<Type>,
+    pub(crate) types: Vec<JsonType>,
     pub(super) nullable: bool,
     #[serde(deserialize_with = "format")]
-    pub(super) format: Option<Format>,
+    pub(super) format: Option<SchemaFormat>,
     pub(super) maximum: Option<f64>,
     pub(super) exclusive_maximum: bool,
     pub(super) minimum: Option<f64>,
@@ -129,7 +129,7 @@ pub(crate) struct Schema {
     #[serde(rename = "x-kubernetes-map-type", deserialize_with = "is_atomic")]
     pub(crate) atomic_map: bool,
     #[serde(rename = "x-kubernetes-validations")]
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<ValidationRule>,
     /// It or a descendant has rules; other subtrees are skipped.
     #[serde(skip)]
     pub(crate) has_rules: bool,
@@ -172,7 +172,7 @@ impl Schema {
     /// Computes the `has_…` flags.
     fn sum_up(&mut self) {
         if self.int_or_string {
-            self.types = vec![Type::Integer, Type::String];
+            self.types = vec![JsonType::Integer, JsonType::String];
         }
         self.has_rules = !self.rules.is_empty();
         self.has_keyed_lists = self.list_type != ListType::Atomic;
@@ -229,13 +229,13 @@ impl Schema {
     }
 }
 
-fn types<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<Type>, D::Error> {
-    let kind = Type::deserialize(Value::deserialize(json)?);
+fn types<'de, D: Deserializer<'de>>(json: D) -> Result<Vec<JsonType>, D::Error> {
+    let kind = JsonType::deserialize(Value::deserialize(json)?);
     Ok(kind.into_iter().collect())
 }
 
-fn format<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Format>, D::Error> {
-    Ok(Format::read(&String::deserialize(json)?))
+fn format<'de, D: Deserializer<'de>>(json: D) -> Result<Option<SchemaFormat>, D::Error> {
+    Ok(SchemaFormat::read(&String::deserialize(json)?))
 }
 
 fn pattern<'de, D: Deserializer<'de>>(json: D) -> Result<Option<Regex>, D::Error> {

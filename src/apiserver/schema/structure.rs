@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     object::{
-        field::{Errors, Found, Path},
+        field::{ErrorCollector, Errors, Path},
         json::{fields, flag, list, text, texts},
     },
     schema::{Schema, judge_rules, prune, validate},

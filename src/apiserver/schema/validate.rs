@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{
-    formats::Format,
-    structural::{ListType, Schema, Type},
+    formats::SchemaFormat,
+    structural::{JsonType, ListType, Schema},
 };
 use crate::{
-    object::field::{Errors, Found, Problem, quoted},
+    object::field::{ErrorCollector, Errors, Problem, quoted},
     schema::structural::{At, list_key},
 };
 
@@ -92,21 +92,21 @@ impl Walk<'_> {
     }
 
     fn check_type(&mut self, at: &At<'_>) {
-        let (kind, types) = (Type::of(at.value), &at.schema.types);
-        let fits = |expected: &Type| match expected {
-            Type::Number => at.value.is_number(),
-            Type::Integer => is_integer(at.value),
+        let (kind, types) = (JsonType::of(at.value), &at.schema.types);
+        let fits = |expected: &JsonType| match expected {
+            JsonType::Number => at.value.is_number(),
+            JsonType::Integer => is_integer(at.value),
             expected => kind == Some(*expected),
         };
         // As in kube-apiserver, a string format makes the type check accept strings and lists.
         let is_lenient = at.schema.format.is_some()
-            && matches!(kind, Some(Type::String | Type::Array))
-            && !types.contains(&Type::Integer)
-            && !types.contains(&Type::Number);
+            && matches!(kind, Some(JsonType::String | JsonType::Array))
+            && !types.contains(&JsonType::Integer)
+            && !types.contains(&JsonType::Number);
         let is_null = at.value.is_null() && at.schema.nullable;
         if !types.is_empty() && !is_null && !is_lenient && !types.iter().any(fits) {
             let names: Vec<String> = types.iter().map(|kind| kind.name()).collect();
-            let actual = kind.map_or("null".to_owned(), Type::name);
+            let actual = kind.map_or("null".to_owned(), JsonType::name);
             self.wrong_type(at, &names.join(","), &actual, &actual);
         }
     }
@@ -129,10 +129,10 @@ impl Walk<'_> {
         let (value, schema) = (at.value, at.schema);
         let number = value.as_f64().unwrap_or(f64::NAN);
         let fits = match schema.format {
-            Some(Format::INT32) => value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
+            Some(SchemaFormat::INT32) => value.as_i64().is_some_and(|n| i32::try_from(n).is_ok()),
             _ => is_integer(value),
         };
-        if schema.types == [Type::Integer] && !fits {
+        if schema.types == [JsonType::Integer] && !fits {
             let format = match schema.format {
                 Some(format) => format!("with format {}", format.name()),
                 None => "(default format)".to_owned(),

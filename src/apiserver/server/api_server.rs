@@ -25,8 +25,8 @@ use tower::{BoxError, Service, util::MapRequest};
 use crate::{
     about::{AuditLevel, Misbehaviour},
     access::{rbac, rbac::bootstrap_objects, user::User},
-    clock::Clock,
-    context::State,
+    clock::ServerClock,
+    context::ServerState,
     request::ResponseBody,
     server::service,
     store::storage::Storage,
@@ -38,7 +38,7 @@ const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kub
 /// An in-process Kubernetes API server. Clones are handles to the same server.
 #[derive(Clone, Debug)]
 pub struct ApiServer {
-    pub(crate) state: Arc<State>,
+    pub(crate) state: Arc<ServerState>,
 }
 
 /// What a server has stored, from [`ApiServer::back_up`].
@@ -53,9 +53,9 @@ impl ApiServer {
     pub const ADMIN: &str = "admin";
 
     /// A server with the initial namespaces, roles and bindings, and one user: [`ApiServer::ADMIN`].
-    pub fn new(clock: Clock) -> Self {
+    pub fn new(clock: ServerClock) -> Self {
         let server = Self {
-            state: Arc::new(State::new(clock)),
+            state: Arc::new(ServerState::new(clock)),
         };
         server.set_version(Self::VERSION);
         server.add_user(User::master(Self::ADMIN));

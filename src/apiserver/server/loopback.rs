@@ -50,7 +50,7 @@ pub struct Endpoint {
 }
 
 /// A server certificate, and the CA that signed it.
-pub struct Identity {
+pub struct ServerIdentity {
     /// The certificate of the CA, as PEM.
     pub ca: String,
     /// What a server needs to show the certificate.
@@ -64,7 +64,7 @@ impl Loopback {
     /// # Errors
     /// When the port is taken, or no certificate can be made.
     pub async fn bind(name: &str, port: u16) -> io::Result<Self> {
-        let identity = Identity::new(name, &[ADDRESS, "localhost"])?;
+        let identity = ServerIdentity::new(name, &[ADDRESS, "localhost"])?;
         let listener = TcpListener::bind((ADDRESS, port)).await?;
         Ok(Self {
             acceptor: TlsAcceptor::from(Arc::new(identity.config)),
@@ -126,7 +126,7 @@ impl Endpoint {
     }
 }
 
-impl Identity {
+impl ServerIdentity {
     /// Makes a CA, and a certificate for these host names and IP addresses. `name` is for people.
     ///
     /// # Errors

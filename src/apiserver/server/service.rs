@@ -13,9 +13,9 @@ use jiff::fmt::rfc2822::DateTimePrinter;
 use tower::BoxError;
 
 use crate::{
-    access::{rbac, rbac::Act},
-    context::{Context, Entry, State, impersonated},
-    object::status::{Failure, Outcome},
+    access::{rbac, rbac::RbacAction},
+    context::{AuditEntry, Context, ServerState, impersonated},
+    object::status::{HandlerResult, StatusFailure},
     request::{Form, Reply, ReplyBody, RequestInfo, ResponseBody, conversions, media_type},
     store::{resource::Family, route::Route},
     verbs::reviews,
@@ -25,7 +25,7 @@ use crate::{
 const MAX_REQUEST: usize = 3 * 1024 * 1024;
 
 /// Answers a request.
-pub(crate) async fn answer<B>(state: &Arc<State>, request: Request<B>) -> Response<ResponseBody>
+pub(crate) async fn answer<B>(state: &Arc<ServerState>, request: Request<B>) -> Response<ResponseBody>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>>,
 {
@@ -36,7 +36,7 @@ where
         value.and_then(Result::ok).unwrap_or_default()
     };
     let (agent, accept) = (header(USER_AGENT), header(ACCEPT));
-    let mut entry = Entry::begin(state, &info, &parts.uri, agent);
+    let mut entry = AuditEntry::begin(state, &info, &parts.uri, agent);
     let mut warnings = Vec::new();
     let outcome = async {
         let mut user = state.authenticate(&parts.headers)?;
@@ -45,11 +45,11 @@ where
             user = impersonated_user.into();
             entry.user("impersonatedUser", &user);
         }
-        let act = Act::of(&info);
-        let decision = state.authorize(&user, &act);
+        let action = RbacAction::of(&info);
+        let decision = state.authorize(&user, &action);
         entry.decision(&decision);
         if !decision.allowed {
-            return Err(rbac::forbidden(&user, &act, &decision.reason));
+            return Err(rbac::forbidden(&user, &action, &decision.reason));
         }
         let fate = state.faults.befall(&info);
         if !fate.latency.is_zero() {
@@ -71,7 +71,7 @@ where
         };
         context.dispatch(read_body(body)).await
     };
-    let outcome: Outcome<Reply> = outcome.await;
+    let outcome: HandlerResult<Reply> = outcome.await;
     let failure = outcome.as_ref().err();
     let retry_after = failure.and_then(|failure| failure.details.as_ref()?["retryAfterSeconds"].as_u64());
     let reply = outcome.unwrap_or_else(|failure| refusal(&failure, accept, &mut entry));
@@ -98,7 +98,7 @@ where
 }
 
 /// The answer to a failed request. The audit event has the Status only if the client accepts one.
-fn refusal(failure: &Failure, accept: &str, entry: &mut Entry) -> Reply {
+fn refusal(failure: &StatusFailure, accept: &str, entry: &mut AuditEntry) -> Reply {
     if let Some(text) = failure.plain {
         return Reply::text(failure.code, text);
     }
@@ -111,16 +111,16 @@ fn refusal(failure: &Failure, accept: &str, entry: &mut Entry) -> Reply {
 }
 
 /// Reads a request's body.
-async fn read_body<B>(body: B) -> Outcome<Bytes>
+async fn read_body<B>(body: B) -> HandlerResult<Bytes>
 where
     B: Body<Data = Bytes, Error: Into<BoxError>>,
 {
     let whole = Limited::new(body, MAX_REQUEST).collect().await;
     let whole = whole.map_err(|error| {
         if error.is::<LengthLimitError>() {
-            Failure::too_large(&format!("limit is {MAX_REQUEST}"))
+            StatusFailure::too_large(&format!("limit is {MAX_REQUEST}"))
         } else {
-            Failure::bad_request("failed to read the request's body")
+            StatusFailure::bad_request("failed to read the request's body")
         }
     });
     Ok(whole?.to_bytes())
@@ -128,7 +128,7 @@ where
 
 impl Context<'_> {
     /// Calls the handler. Only handlers that want the body read it.
-    async fn dispatch(&mut self, body: impl Future<Output = Outcome<Bytes>>) -> Outcome<Reply> {
+    async fn dispatch(&mut self, body: impl Future<Output = HandlerResult<Bytes>>) -> HandlerResult<Reply> {
         let info = self.info;
         let Some(target) = &info.target else {
             return self.about_server();
@@ -143,8 +143,8 @@ impl Context<'_> {
                 target.name.is_empty() && route.resource.namespaced != target.namespace.is_empty();
             return match (is_routed, info.verb) {
                 (true, "create") => self.review(&route, &body.await?),
-                (true, _) => Err(Failure::method_not_routed()),
-                (false, _) => Err(Failure::no_such_resource()),
+                (true, _) => Err(StatusFailure::method_not_routed()),
+                (false, _) => Err(StatusFailure::no_such_resource()),
             };
         }
         self.warnings.extend(route.version().warning.clone());
@@ -152,8 +152,8 @@ impl Context<'_> {
         let is_everywhere = route.resource.namespaced && target.namespace.is_empty();
         if is_everywhere && !matches!(info.verb, "list" | "watch") {
             return Err(match route.resource.family {
-                Family::Custom => Failure::no_such_path(),
-                _ => Failure::method_not_routed(),
+                Family::Custom => StatusFailure::no_such_path(),
+                _ => StatusFailure::method_not_routed(),
             });
         }
         let is_custom = route.resource.family == Family::Custom;
@@ -168,15 +168,18 @@ impl Context<'_> {
             "patch" if is_named => self.patch(&route, &body.await?),
             "delete" if is_whole => self.delete(&route, &body.await?),
             "deletecollection" => self.delete_many(&route, &body.await?),
-            _ if !is_custom => Err(Failure::method_not_routed()),
-            "update" | "patch" => Err(Failure::bad_request("name must be provided")),
-            verb => Err(Failure::method_not_allowed(route.resource.qualified(), verb)),
+            _ if !is_custom => Err(StatusFailure::method_not_routed()),
+            "update" | "patch" => Err(StatusFailure::bad_request("name must be provided")),
+            verb => Err(StatusFailure::method_not_allowed(
+                route.resource.qualified(),
+                verb,
+            )),
         };
         form.reply(reply?, &route, self.state.now())
     }
 
     /// Answers a request outside of the API.
-    fn about_server(&self) -> Outcome<Reply> {
+    fn about_server(&self) -> HandlerResult<Reply> {
         let about = || self.state.about.lock();
         let path = self.info.path.trim_matches('/');
         let reads = matches!(self.info.verb, "get" | "head");
@@ -185,11 +188,11 @@ impl Context<'_> {
                 Ok(about().health(endpoint, &self.info.query))
             }
             (endpoint @ ("healthz" | "livez" | "readyz"), check) => about().one_check(endpoint, check),
-            ("version", "") if !reads => Err(Failure::method_not_routed()),
-            _ if !reads => Err(Failure::no_such_resource()),
+            ("version", "") if !reads => Err(StatusFailure::method_not_routed()),
+            _ if !reads => Err(StatusFailure::no_such_resource()),
             ("version", "") => Ok(Reply::value(200, &about().version())),
             // The core group answers with a Status, even for versions that do not exist.
-            ("api", version) if !matches!(version, "" | "v1") => Err(Failure::no_such_resource()),
+            ("api", version) if !matches!(version, "" | "v1") => Err(StatusFailure::no_such_resource()),
             _ => self.discover(self.info.path.trim_end_matches('/')),
         }
     }

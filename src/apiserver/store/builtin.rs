@@ -16,7 +16,7 @@ use k8s_openapi::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
-use super::resource::{Family, Resource, Version};
+use super::resource::{ApiVersion, Family, Resource};
 use crate::{schema::Schema, typed};
 
 /// The selectable fields of Events, in the core group and in `events.k8s.io`.
@@ -112,13 +112,13 @@ where
         decode: None,
         namespaced: TypeId::of::<T::Scope>() != TypeId::of::<ClusterResourceScope>(),
         family,
-        versions: vec![Version {
+        versions: vec![ApiVersion {
             status_subresource: matches!(family, Family::Namespace | Family::Node | Family::Definition),
             schema: Schema::compile(&schema).unwrap_or_default(),
             selectable: texts(selectable),
             openapi: Arc::new(schema),
             columns: columns(T::KIND).into(),
-            ..Version::plain(T::VERSION)
+            ..ApiVersion::plain(T::VERSION)
         }],
     }
 }

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, from_value, json};
 
-use super::resource::{Family, Resource, Version, priority};
+use super::resource::{ApiVersion, Family, Resource, priority};
 use crate::{
     object::{
-        field::{Errors, Found, Path},
+        field::{ErrorCollector, Errors, Path},
         json::{flag, list, text, texts},
         meta, names, parts,
         parts::{COLUMNS, SELECTABLE},
@@ -143,9 +143,9 @@ fn read(object: &Value, is_new: bool) -> Result<Resource, Errors> {
     })
 }
 
-fn read_version(definition: &Value, version: &Value) -> Version {
+fn read_version(definition: &Value, version: &Value) -> ApiVersion {
     let schema = &version["schema"]["openAPIV3Schema"];
-    Version {
+    ApiVersion {
         name: text(version, "name").to_owned(),
         served: flag(version, "served"),
         storage: flag(version, "storage"),

@@ -27,7 +27,7 @@ pub(crate) enum Family {
 
 /// One version of a resource.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Version {
+pub(crate) struct ApiVersion {
     pub(crate) name: String,
     pub(crate) served: bool,
     pub(crate) storage: bool,
@@ -43,7 +43,7 @@ pub(crate) struct Version {
     pub(crate) warning: Option<String>,
 }
 
-impl Version {
+impl ApiVersion {
     /// A version that is served and stored.
     pub(crate) fn plain(name: &str) -> Self {
         Self {
@@ -67,7 +67,7 @@ pub(crate) struct Resource {
     pub(crate) categories: Vec<String>,
     pub(crate) namespaced: bool,
     pub(crate) family: Family,
-    pub(crate) versions: Vec<Version>,
+    pub(crate) versions: Vec<ApiVersion>,
     /// Decodes objects of a built-in kind. `None` for CRDs and what they define.
     pub(crate) decode: Option<Decode>,
 }
@@ -112,14 +112,14 @@ impl Resource {
         }
     }
 
-    pub(crate) fn served_version(&self, name: &str) -> Option<&Version> {
+    pub(crate) fn served_version(&self, name: &str) -> Option<&ApiVersion> {
         self.versions
             .iter()
             .find(|version| version.served && version.name == name)
     }
 
     /// The version in which objects are stored.
-    pub(crate) fn storage_version(&self) -> &Version {
+    pub(crate) fn storage_version(&self) -> &ApiVersion {
         let storage = self.versions.iter().find(|version| version.storage);
         storage.unwrap_or(&self.versions[0])
     }

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use super::{
-    resource::{Family, Resource, Version, id},
+    resource::{ApiVersion, Family, Resource, id},
     storage::{Storage, Table, key},
 };
-use crate::object::status::{Failure, Outcome};
+use crate::object::status::{HandlerResult, StatusFailure};
 
 /// The address of a request within the API.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Target {
+pub(crate) struct RequestTarget {
     pub(crate) group: String,
     pub(crate) version: String,
     pub(crate) resource: String,
@@ -26,11 +26,11 @@ pub(crate) struct Target {
 pub(crate) struct Route {
     pub(crate) resource: Arc<Resource>,
     version: usize,
-    pub(crate) target: Arc<Target>,
+    pub(crate) target: Arc<RequestTarget>,
 }
 
 impl Route {
-    pub(crate) fn version(&self) -> &Version {
+    pub(crate) fn version(&self) -> &ApiVersion {
         &self.resource.versions[self.version]
     }
 
@@ -53,7 +53,7 @@ impl Route {
     }
 
     /// A resource with one version.
-    pub(crate) fn only(resource: Arc<Resource>, target: &Arc<Target>) -> Self {
+    pub(crate) fn only(resource: Arc<Resource>, target: &Arc<RequestTarget>) -> Self {
         Self {
             resource,
             version: 0,
@@ -62,7 +62,7 @@ impl Route {
     }
 
     /// Finds the resource that `target` names, if it is served.
-    pub(crate) fn find(storage: &Storage, target: &Arc<Target>) -> Outcome<Self> {
+    pub(crate) fn find(storage: &Storage, target: &Arc<RequestTarget>) -> HandlerResult<Self> {
         // Built-in groups answer with a Status. Paths of other groups do not exist for the router.
         let is_own = |Table { resource, .. }: &Table| {
             let is_of_group = resource.family != Family::Custom && resource.group == target.group;
@@ -70,15 +70,15 @@ impl Route {
         };
         let not_found = || {
             if target.group.is_empty() || storage.tables().any(is_own) {
-                Failure::no_such_resource()
+                StatusFailure::no_such_resource()
             } else {
-                Failure::no_such_path()
+                StatusFailure::no_such_path()
             }
         };
         // Cluster-scoped resources are not served below a namespace.
         let is_itself = target.resource == "namespaces" && target.namespace == target.name;
         let is_anywhere = target.namespace.is_empty() || is_itself;
-        let served = |version: &Version| version.served && version.name == target.version;
+        let served = |version: &ApiVersion| version.served && version.name == target.version;
         let found_table = storage.table(&id(&target.group, &target.resource));
         let found_table = found_table.and_then(|table| {
             let version = table.resource.versions.iter().position(served)?;
@@ -95,7 +95,7 @@ impl Route {
         };
         if !has_subresource {
             return Err(if is_custom {
-                Failure::not_found(resource.qualified(), &target.name)
+                StatusFailure::not_found(resource.qualified(), &target.name)
             } else {
                 not_found()
             });

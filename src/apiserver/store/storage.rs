@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::watch;
 
-use super::resource::{Family, Resource, ResourceId, Version, id};
+use super::resource::{ApiVersion, Family, Resource, ResourceId, id};
 use crate::object::json::text;
 
 /// The maximum number of changes kept for each resource.
@@ -71,7 +71,7 @@ impl Stored {
 /// An object at a revision, as storage keeps it: as JSON, since a parsed object takes ten times the memory. Built-in
 /// kinds stay parsed: they are few, and nearly every request reads some.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct StorageEntry {
     pub(crate) revision: u64,
     api_version: String,
     bytes: Bytes,
@@ -80,7 +80,7 @@ pub(crate) struct Kept {
     versions: Mutex<BTreeMap<String, Bytes>>,
 }
 
-impl Kept {
+impl StorageEntry {
     pub(crate) fn new(object: Value, revision: u64, is_custom: bool) -> Self {
         let api_version = text(&object, "apiVersion").to_owned();
         let stored = Stored::new(object, revision);
@@ -113,12 +113,12 @@ impl Kept {
 
 /// A change of one object. Selectors and lists of the past need the object before and after.
 #[derive(Debug)]
-pub(crate) struct Change {
+pub(crate) struct StorageChange {
     pub(crate) revision: u64,
     pub(crate) key: String,
-    pub(crate) before: Option<Arc<Kept>>,
+    pub(crate) before: Option<Arc<StorageEntry>>,
     /// The object after the change, or the deleted one (with the revision of the deletion).
-    pub(crate) object: Arc<Kept>,
+    pub(crate) object: Arc<StorageEntry>,
     pub(crate) deleted: bool,
 }
 
@@ -126,8 +126,8 @@ pub(crate) struct Change {
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) resource: Arc<Resource>,
-    objects: Objects,
-    history: VecDeque<Arc<Change>>,
+    objects: ObjectsByKey,
+    history: VecDeque<Arc<StorageChange>>,
     /// The revision of the newest dropped change. A watch that has seen it has missed nothing.
     dropped: u64,
     /// The oldest revision from which a watch can start.
@@ -139,7 +139,7 @@ pub(crate) struct Table {
 }
 
 /// The objects of a resource by their keys.
-type Objects = BTreeMap<String, Arc<Kept>>;
+type ObjectsByKey = BTreeMap<String, Arc<StorageEntry>>;
 
 /// The key of an object within its resource.
 pub(crate) fn key(namespace: &str, name: &str) -> String {
@@ -156,9 +156,9 @@ pub(crate) fn prefix(namespace: &str) -> String {
 
 /// The objects of `objects` that are in `namespace` (all, when empty), in the order of their keys.
 pub(crate) fn within<'a>(
-    objects: &'a Objects,
+    objects: &'a ObjectsByKey,
     namespace: &str,
-) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> + use<'a> {
+) -> impl Iterator<Item = (&'a String, &'a Arc<StorageEntry>)> + use<'a> {
     let prefix = prefix(namespace);
     let objects = objects.range(prefix.clone()..);
     objects.take_while(move |(key, _)| key.starts_with(&prefix))
@@ -166,12 +166,15 @@ pub(crate) fn within<'a>(
 
 impl Table {
     /// All objects of `namespace` (all there are, when empty), in the order of their keys.
-    pub(crate) fn list(&self, namespace: &str) -> impl Iterator<Item = (&String, &Arc<Kept>)> + use<'_> {
+    pub(crate) fn list(
+        &self,
+        namespace: &str,
+    ) -> impl Iterator<Item = (&String, &Arc<StorageEntry>)> + use<'_> {
         within(&self.objects, namespace)
     }
 
     /// All objects as of `revision`, or `None` if the history does not reach back to it.
-    pub(crate) fn at(&self, revision: u64) -> Option<Cow<'_, Objects>> {
+    pub(crate) fn at(&self, revision: u64) -> Option<Cow<'_, ObjectsByKey>> {
         if revision < self.forgotten {
             return None;
         }
@@ -187,7 +190,7 @@ impl Table {
     }
 
     /// The changes after `revision`, or `None` if some of them are dropped.
-    pub(crate) fn changes_after(&self, revision: u64) -> Option<Vec<Arc<Change>>> {
+    pub(crate) fn changes_after(&self, revision: u64) -> Option<Vec<Arc<StorageChange>>> {
         let start = self.history.partition_point(|change| change.revision <= revision);
         (revision >= self.dropped).then(|| self.history.range(start..).cloned().collect())
     }
@@ -280,7 +283,7 @@ impl Storage {
     }
 
     /// The served versions of all resources.
-    pub(crate) fn served(&self) -> impl Iterator<Item = (&Resource, &Version)> {
+    pub(crate) fn served(&self) -> impl Iterator<Item = (&Resource, &ApiVersion)> {
         let resources = self.tables().map(|table| &*table.resource);
         resources.flat_map(|resource| {
             let served = resource.versions.iter().filter(|version| version.served);
@@ -293,18 +296,23 @@ impl Storage {
         Some(self.entry_of(id, key)?.open())
     }
 
-    pub(crate) fn entry_of(&self, id: &ResourceId, key: &str) -> Option<&Arc<Kept>> {
+    pub(crate) fn entry_of(&self, id: &ResourceId, key: &str) -> Option<&Arc<StorageEntry>> {
         self.tables.get(id)?.objects.get(key)
     }
 
     /// Stores `object` with a new resourceVersion.
-    pub(crate) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<Kept> {
+    pub(crate) fn put(&mut self, id: &ResourceId, key: &str, object: Value) -> Arc<StorageEntry> {
         let object = self.stamp(id, object);
         self.change(id, key, object, false)
     }
 
     /// Stores `object` with a new resourceVersion, or returns `None` if it is too large for etcd.
-    pub(crate) fn put_bounded(&mut self, id: &ResourceId, key: &str, object: Value) -> Option<Arc<Kept>> {
+    pub(crate) fn put_bounded(
+        &mut self,
+        id: &ResourceId,
+        key: &str,
+        object: Value,
+    ) -> Option<Arc<StorageEntry>> {
         let object = self.stamp(id, object);
         (object.bytes.len() <= MAX_OBJECT).then(|| self.change(id, key, object, false))
     }
@@ -318,16 +326,22 @@ impl Storage {
     }
 
     /// Gives an object the next resourceVersion.
-    fn stamp(&self, id: &ResourceId, mut object: Value) -> Arc<Kept> {
+    fn stamp(&self, id: &ResourceId, mut object: Value) -> Arc<StorageEntry> {
         let revision = self.revision + 1;
         object["metadata"]["resourceVersion"] = revision.to_string().into();
         let table = self.tables.get(id);
         let is_custom = table.is_some_and(|table| table.resource.family == Family::Custom);
-        Arc::new(Kept::new(object, revision, is_custom))
+        Arc::new(StorageEntry::new(object, revision, is_custom))
     }
 
     /// Makes a stamped object the newest one.
-    fn change(&mut self, id: &ResourceId, key: &str, object: Arc<Kept>, deleted: bool) -> Arc<Kept> {
+    fn change(
+        &mut self,
+        id: &ResourceId,
+        key: &str,
+        object: Arc<StorageEntry>,
+        deleted: bool,
+    ) -> Arc<StorageEntry> {
         let revision = object.revision;
         self.revision = revision;
         let table = self.tables.get_mut(id);
@@ -343,7 +357,7 @@ impl Storage {
             } else {
                 table.objects.insert(key.to_owned(), object.clone())
             };
-            table.history.push_back(Arc::new(Change {
+            table.history.push_back(Arc::new(StorageChange {
                 revision,
                 key: key.to_owned(),
                 before,

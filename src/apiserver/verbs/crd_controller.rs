@@ -6,7 +6,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use serde_json::Value;
 
 use crate::{
-    fields::managed_fields::{Write, track},
+    fields::managed_fields::{WriteRequest, track},
     object::{
         json::{take, text, texts},
         meta,
@@ -16,7 +16,7 @@ use crate::{
         definition,
         definition::{is_true, set_condition},
         resource::{ResourceId, id},
-        route::{Route, Target},
+        route::{RequestTarget, Route},
         storage::{Storage, Stored},
     },
 };
@@ -31,7 +31,7 @@ pub(crate) fn settle(storage: &mut Storage, group: &Value, time: &str) {
     loop {
         let all = of_group(storage, group);
         let changed = all.iter().find_map(|definition| {
-            let status = status(definition.object(), &taken(&all), time);
+            let status = status(definition.object(), &accepted_names(&all), time);
             (status != definition.object()["status"]).then_some((definition, status))
         });
         let Some((definition, status)) = changed else {
@@ -54,12 +54,12 @@ pub(crate) fn put_status(storage: &mut Storage, definition: &Value, status: Valu
     };
     let mut object = definition.clone();
     object["status"] = status;
-    let target = Target {
+    let target = RequestTarget {
         subresource: "status".to_owned(),
-        ..Target::default()
+        ..RequestTarget::default()
     };
     let route = Route::only(table.resource.clone(), &target.into());
-    let write = Write::new(&route, "kube-apiserver", time);
+    let write = WriteRequest::new(&route, "kube-apiserver", time);
     track(Some(definition), &mut object, &write);
     storage.put(&definitions(), meta::text(definition, "name"), object);
 }
@@ -73,10 +73,10 @@ fn of_group(storage: &Storage, group: &Value) -> Vec<Arc<Stored>> {
 }
 
 /// The accepted names of CRDs: of resources, and of kinds.
-type Taken<'a> = (BTreeSet<&'a str>, BTreeSet<&'a str>);
+type AcceptedNames<'a> = (BTreeSet<&'a str>, BTreeSet<&'a str>);
 
-fn taken(all: &[Arc<Stored>]) -> Taken<'_> {
-    let (mut resources, mut kinds) = Taken::default();
+fn accepted_names(all: &[Arc<Stored>]) -> AcceptedNames<'_> {
+    let (mut resources, mut kinds) = AcceptedNames::default();
     for definition in all {
         let names = &definition.object()["status"]["acceptedNames"];
         resources.extend(texts_in(names, "shortNames"));
@@ -94,8 +94,8 @@ fn texts_in<'a>(names: &'a Value, field: &str) -> Vec<&'a str> {
     }
 }
 
-/// The status of `definition`, given the taken names.
-pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value {
+/// The status of `definition`, given the accepted names.
+pub(crate) fn status(definition: &Value, accepted_names: &AcceptedNames<'_>, time: &str) -> Value {
     let (spec_names, mut status) = (&definition["spec"]["names"], definition["status"].clone());
     if *spec_names == status["acceptedNames"] {
         return status;
@@ -103,16 +103,16 @@ pub(crate) fn status(definition: &Value, taken: &Taken<'_>, time: &str) -> Value
     let before = status["acceptedNames"].take();
     let mut names = spec_names.clone();
     let mut conflict: Option<(&str, String)> = None;
-    for (field, reason, taken) in [
-        ("plural", "PluralConflict", &taken.0),
-        ("singular", "SingularConflict", &taken.0),
-        ("shortNames", "ShortNamesConflict", &taken.0),
-        ("kind", "KindConflict", &taken.1),
-        ("listKind", "ListKindConflict", &taken.1),
+    for (field, reason, accepted_names) in [
+        ("plural", "PluralConflict", &accepted_names.0),
+        ("singular", "SingularConflict", &accepted_names.0),
+        ("shortNames", "ShortNamesConflict", &accepted_names.0),
+        ("kind", "KindConflict", &accepted_names.1),
+        ("listKind", "ListKindConflict", &accepted_names.1),
     ] {
         let names_before = texts_in(&before, field);
         let refused = texts_in(spec_names, field).into_iter();
-        let refused = refused.filter(|name| !names_before.contains(name) && taken.contains(name));
+        let refused = refused.filter(|name| !names_before.contains(name) && accepted_names.contains(name));
         let message = join_complaints(refused.map(|name| format!("{name:?} is already in use")));
         if message.is_empty() {
             continue;

@@ -12,19 +12,19 @@ use super::{
 };
 use crate::{
     context::Context,
-    fields::managed_fields::Write,
+    fields::managed_fields::WriteRequest,
     object::{
-        field::Found,
+        field::ErrorCollector,
         json::{list, text, unrecognized},
         meta,
-        status::{Failure, Outcome, details, refuse_options},
+        status::{HandlerResult, StatusFailure, details, refuse_options},
     },
     request::{Query, Reply},
     store::{
         definition::set_condition,
         resource::{Family, ResourceId, id},
         route::Route,
-        storage::{Kept, Storage, Stored},
+        storage::{Storage, StorageEntry, Stored},
     },
     typed,
 };
@@ -35,22 +35,22 @@ const IMMORTAL: [&str; 3] = ["default", "kube-public", "kube-system"];
 const CLEANUP: &str = "customresourcecleanup.apiextensions.k8s.io";
 
 impl Context<'_> {
-    pub(crate) fn delete(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn delete(&mut self, route: &Route, body: &Bytes) -> HandlerResult<Reply> {
         let (write, preconditions) = self.demands(route, body)?;
         let (resource, target, time) = (&route.resource, &route.target, &write.time);
         if resource.family == Family::Namespace && IMMORTAL.contains(&target.name.as_str()) {
             let why = "this namespace may not be deleted";
-            return Err(Failure::forbidden(resource.qualified(), &target.name, why));
+            return Err(StatusFailure::forbidden(resource.qualified(), &target.name, why));
         }
         let mut storage = self.state.storage();
         let (id, key) = (resource.id(), route.key());
         let entry = storage.entry_of(&id, &key).cloned();
-        let entry = entry.ok_or_else(|| Failure::not_found(resource.qualified(), &target.name))?;
+        let entry = entry.ok_or_else(|| StatusFailure::not_found(resource.qualified(), &target.name))?;
         let stored = entry.open();
         check_preconditions(route, stored.object(), &preconditions)?;
         let remaining = if write.dry_run {
             remains(resource.family, stored.object(), time)
-                .map(|object| Arc::new(Kept::new(object, entry.revision, true)))
+                .map(|object| Arc::new(StorageEntry::new(object, entry.revision, true)))
         } else {
             remove(&mut storage, &id, &key, time);
             let remaining = storage.entry_of(&id, &key).cloned();
@@ -76,16 +76,16 @@ impl Context<'_> {
         Ok(Reply::value(200, &self.entry.status))
     }
 
-    pub(crate) fn delete_many(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn delete_many(&mut self, route: &Route, body: &Bytes) -> HandlerResult<Reply> {
         if route.resource.family == Family::Namespace {
-            return Err(Failure::method_not_routed());
+            return Err(StatusFailure::method_not_routed());
         }
         let selector = self.selector(route)?;
         let (write, preconditions) = self.demands(route, body)?;
         let mut storage = self.state.storage();
         let table = storage.table(&route.resource.id());
-        let table = table.ok_or_else(Failure::no_such_resource)?;
-        let matching: Vec<(String, Arc<Kept>)> = table
+        let table = table.ok_or_else(StatusFailure::no_such_resource)?;
+        let matching: Vec<(String, Arc<StorageEntry>)> = table
             .list(route.namespace())
             .filter(|(_, object)| selector.matches(in_version(object, route).object()))
             .map(|(key, object)| (key.clone(), object.clone()))
@@ -106,7 +106,7 @@ impl Context<'_> {
     }
 
     /// Reads DeleteOptions from body and query. Returns the write and the preconditions.
-    fn demands<'n>(&mut self, route: &'n Route, body: &Bytes) -> Outcome<(Write<'n>, Value)> {
+    fn demands<'n>(&mut self, route: &'n Route, body: &Bytes) -> HandlerResult<(WriteRequest<'n>, Value)> {
         let query = &self.info.query;
         query.number("gracePeriodSeconds")?;
         let mut write = self.write_of(route, "DeleteOptions")?;
@@ -126,7 +126,7 @@ impl Context<'_> {
     }
 }
 
-fn check_preconditions(route: &Route, object: &Value, preconditions: &Value) -> Outcome<()> {
+fn check_preconditions(route: &Route, object: &Value, preconditions: &Value) -> HandlerResult<()> {
     for (field, called, fate) in [
         ("uid", "UID", "deleted and then recreated"),
         ("resourceVersion", "ResourceVersion", "modified"),
@@ -139,31 +139,31 @@ fn check_preconditions(route: &Route, object: &Value, preconditions: &Value) -> 
                  might have been {fate}"
             );
             let subject = route.resource.qualified_kind();
-            return Err(Failure::conflict(subject, meta::text(object, "name"), &why));
+            return Err(StatusFailure::conflict(subject, meta::text(object, "name"), &why));
         }
     }
     Ok(())
 }
 
 /// Reads DeleteOptions, with or without a kind.
-fn read_options(body: &Bytes) -> Outcome<Map<String, Value>> {
+fn read_options(body: &Bytes) -> HandlerResult<Map<String, Value>> {
     let options = serde_json::from_slice(body).map_err(|error| {
         let why = format!("couldn't get version/kind; json parse error: {error}");
-        Failure::bad_request(unrecognized("DeleteOptions", &why))
+        StatusFailure::bad_request(unrecognized("DeleteOptions", &why))
     });
     let options: Map<String, Value> = options?;
     let text = |field: &str| options.get(field).and_then(Value::as_str).unwrap_or_default();
     let (kind, version) = (text("kind"), text("apiVersion"));
     if !matches!(kind, "" | "DeleteOptions") {
         let why = format!("no kind \"{kind}\" is registered for version \"{version}\"");
-        return Err(Failure::bad_request(why));
+        return Err(StatusFailure::bad_request(why));
     }
-    typed::decode_as::<DeleteOptions>(&Value::Object(options.clone())).map_err(Failure::bad_request)?;
+    typed::decode_as::<DeleteOptions>(&Value::Object(options.clone())).map_err(StatusFailure::bad_request)?;
     Ok(options)
 }
 
 /// Checks DeleteOptions. The propagation policy has no effect: the server has no garbage collector.
-fn check_options(options: &Value, query: &Query) -> Outcome<()> {
+fn check_options(options: &Value, query: &Query) -> HandlerResult<()> {
     let field = "propagationPolicy";
     let policy = options[field].as_str().unwrap_or(query.get(field));
     let orphans = options["orphanDependents"].is_boolean() || !query.get("orphanDependents").is_empty();
@@ -250,7 +250,10 @@ fn resource_of(definition: &Value) -> ResourceId {
     id(text(spec, "group"), text(&spec["names"], "plural"))
 }
 
-fn all<'a>(storage: &'a Storage, id: &ResourceId) -> impl Iterator<Item = (&'a String, &'a Arc<Kept>)> {
+fn all<'a>(
+    storage: &'a Storage,
+    id: &ResourceId,
+) -> impl Iterator<Item = (&'a String, &'a Arc<StorageEntry>)> {
     let table = storage.table(id).into_iter();
     table.flat_map(|table| table.list(""))
 }

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     context::Context,
-    object::status::{Failure, Outcome},
+    object::status::{HandlerResult, StatusFailure},
     request::{Reply, conversions},
     store::{
         builtin::{OWN_GROUPS, is_own},
-        resource::{Family, Resource, Version, path_of, priority},
+        resource::{ApiVersion, Family, Resource, path_of, priority},
         storage::{Documents, Storage},
     },
     verbs::{
@@ -28,14 +28,14 @@ const OTHERS: &str = "/healthz /livez /openapi/v3 /readyz /version";
 
 impl Context<'_> {
     /// Answers a discovery request.
-    pub(crate) fn discover(&self, path: &str) -> Outcome<Reply> {
+    pub(crate) fn discover(&self, path: &str) -> HandlerResult<Reply> {
         let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
         let conversions: Vec<_> = conversions(self.accept).collect();
         let kind = match segments.as_slice() {
-            ["openapi", "v3", ..] if conversions.is_empty() => return Err(Failure::plain(406, "")),
+            ["openapi", "v3", ..] if conversions.is_empty() => return Err(StatusFailure::plain(406, "")),
             ["openapi", "v3"] => INDEX,
             ["api" | "apis", ..] if conversions.iter().all(|(kind, ..)| !kind.is_empty()) => {
-                return Err(Failure::not_acceptable(&[JSON]));
+                return Err(StatusFailure::not_acceptable(&[JSON]));
             }
             _ => JSON,
         };
@@ -47,10 +47,10 @@ impl Context<'_> {
         let document = documents.get(&(format!("/{}", segments.join("/")), kind));
         match (document, segments.as_slice()) {
             (Some(document), _) => Ok(Reply::typed(kind, document.clone())),
-            (None, ["openapi", "v3", ..]) => Err(Failure::plain(404, "")),
-            (None, ["api", _]) => Err(Failure::no_such_resource()),
-            (None, ["apis", name, _]) if is_own(name) => Err(Failure::no_such_resource()),
-            _ => Err(Failure::no_such_path()),
+            (None, ["openapi", "v3", ..]) => Err(StatusFailure::plain(404, "")),
+            (None, ["api", _]) => Err(StatusFailure::no_such_resource()),
+            (None, ["apis", name, _]) if is_own(name) => Err(StatusFailure::no_such_resource()),
+            _ => Err(StatusFailure::no_such_path()),
         }
     }
 }
@@ -118,7 +118,7 @@ fn documents(storage: &Storage) -> Documents {
 }
 
 /// A resource and its subresources, for lists.
-fn described(resource: &Resource, version: &Version) -> Vec<Value> {
+fn described(resource: &Resource, version: &ApiVersion) -> Vec<Value> {
     let (plural, kind, namespaced) = (&resource.plural, &resource.kind, resource.namespaced);
     let verbs = words(match resource.family {
         Family::Custom => CUSTOM_VERBS,

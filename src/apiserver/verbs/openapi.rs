@@ -10,7 +10,7 @@ use crate::{
     object::json::flag,
     store::{
         builtin::is_own,
-        resource::{Family, Resource, Version, path_of},
+        resource::{ApiVersion, Family, Resource, path_of},
         storage::{Documents, Storage},
     },
     typed::{OBJECT, type_schema},
@@ -31,7 +31,7 @@ const PATCHES: [&str; 3] = [
 
 /// Builds the documents.
 pub(crate) fn documents(storage: &Storage) -> Documents {
-    let mut places: BTreeMap<_, Parts> = BTreeMap::new();
+    let mut places: BTreeMap<_, OpenApiParts> = BTreeMap::new();
     for (resource, version) in storage.served() {
         let place = places.entry((&resource.group, &version.name)).or_default();
         place.add_schemas(resource, version);
@@ -39,7 +39,7 @@ pub(crate) fn documents(storage: &Storage) -> Documents {
     }
     let mut documents = BTreeMap::new();
     let mut index = Map::new();
-    for ((group, version), Parts { schemas, paths }) in places {
+    for ((group, version), OpenApiParts { schemas, paths }) in places {
         let (title, info_version) = if is_own(group) {
             ("Kubernetes", "1.36")
         } else {
@@ -80,14 +80,14 @@ fn complete(schema: &mut Value) {
 
 /// The parts of a document.
 #[derive(Default)]
-struct Parts {
+struct OpenApiParts {
     schemas: Map<String, Value>,
     paths: Map<String, Value>,
 }
 
-impl Parts {
+impl OpenApiParts {
     /// Adds the schemas of a kind and of its list.
-    fn add_schemas(&mut self, resource: &Resource, version: &Version) {
+    fn add_schemas(&mut self, resource: &Resource, version: &ApiVersion) {
         let name = schema_name(resource, version);
         let mut one = (*version.openapi).clone();
         complete(&mut one);
@@ -115,7 +115,7 @@ impl Parts {
     }
 
     /// Adds what kubectl reads of a resource's operations: their kind, and the parameters and content types of patches.
-    fn add_paths(&mut self, resource: &Resource, version: &Version) {
+    fn add_paths(&mut self, resource: &Resource, version: &ApiVersion) {
         let namespaces = if resource.namespaced {
             "/namespaces/{namespace}"
         } else {
@@ -146,7 +146,7 @@ impl Parts {
 }
 
 /// The name of a kind's schema: `com.example.v1.Widget`.
-fn schema_name(resource: &Resource, version: &Version) -> String {
+fn schema_name(resource: &Resource, version: &ApiVersion) -> String {
     let labels: Vec<&str> = resource.group.rsplit('.').collect();
     let package = match (resource.family, labels.last()) {
         (Family::Custom, _) => labels.join("."),
@@ -158,6 +158,6 @@ fn schema_name(resource: &Resource, version: &Version) -> String {
 }
 
 /// The tag that clients find a kind by.
-fn tag(resource: &Resource, version: &Version, kind: &str) -> Value {
+fn tag(resource: &Resource, version: &ApiVersion, kind: &str) -> Value {
     json!({"group": resource.group, "version": version.name, "kind": kind})
 }

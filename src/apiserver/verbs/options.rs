@@ -2,10 +2,10 @@
 
 use crate::{
     context::Context,
-    fields::managed_fields::{FieldValidation, Write},
+    fields::managed_fields::{FieldValidation, WriteRequest},
     object::{
-        field::Found,
-        status::{Outcome, refuse_options},
+        field::ErrorCollector,
+        status::{HandlerResult, refuse_options},
     },
     store::route::Route,
 };
@@ -15,7 +15,7 @@ pub(crate) const APPLY_PATCH: &str = "application/apply-patch+yaml";
 
 impl Context<'_> {
     /// The write that the request asks for. `kind` is the kind of its options (`CreateOptions`).
-    pub(crate) fn write_of<'n>(&self, route: &'n Route, kind: &str) -> Outcome<Write<'n>> {
+    pub(crate) fn write_of<'n>(&self, route: &'n Route, kind: &str) -> HandlerResult<WriteRequest<'n>> {
         let query = &self.info.query;
         let mut errors = Vec::new();
         let (manager, dry_runs) = (query.get("fieldManager"), query.all("dryRun"));
@@ -51,11 +51,11 @@ impl Context<'_> {
             "" => &manager_of(self.agent),
             manager => manager,
         };
-        Ok(Write {
+        Ok(WriteRequest {
             dry_run: !dry_runs.is_empty(),
             field_validation,
             force: query.has("force") && !matches!(query.get("force").to_lowercase().as_str(), "0" | "false"),
-            ..Write::new(route, manager, &self.state.time())
+            ..WriteRequest::new(route, manager, &self.state.time())
         })
     }
 }

@@ -9,16 +9,16 @@ use crate::{
     context::Context,
     fields::{
         apply::applied,
-        managed_fields::{Write, track},
-        merge::Type,
+        managed_fields::{WriteRequest, track},
+        merge::ValueSchema,
         strategic,
     },
     object::{
-        field::Found,
+        field::ErrorCollector,
         json,
-        json::{Document, MAX_DEPTH},
+        json::{MAX_DEPTH, ParsedBody},
         meta,
-        status::{Failure, Outcome, Qualified},
+        status::{HandlerResult, Qualified, StatusFailure},
     },
     request::Reply,
     store::{resource::Family, route::Route},
@@ -35,21 +35,21 @@ const MERGE_PATCH: &str = "application/merge-patch+json";
 const STRATEGIC_PATCH: &str = "application/strategic-merge-patch+json";
 
 impl Context<'_> {
-    pub(crate) fn patch(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn patch(&mut self, route: &Route, body: &Bytes) -> HandlerResult<Reply> {
         let media_type = self.content_type;
         let kinds: &[&str] = match route.resource.family {
             Family::Custom => &[JSON_PATCH, MERGE_PATCH, APPLY_PATCH],
             _ => &[JSON_PATCH, MERGE_PATCH, STRATEGIC_PATCH, APPLY_PATCH],
         };
         if !kinds.contains(&media_type) {
-            return Err(Failure::unsupported_media_type(kinds));
+            return Err(StatusFailure::unsupported_media_type(kinds));
         }
         let is_apply = media_type == APPLY_PATCH;
         let write = self.write_of(route, "PatchOptions")?;
         let undecodable = |why: &str| match media_type {
-            STRATEGIC_PATCH => Failure::bad_request(why),
-            APPLY_PATCH => Failure::bad_request(format!("error decoding YAML: {why}")),
-            _ => Failure::bad_request(format!("error decoding patch: {why}")),
+            STRATEGIC_PATCH => StatusFailure::bad_request(why),
+            APPLY_PATCH => StatusFailure::bad_request(format!("error decoding YAML: {why}")),
+            _ => StatusFailure::bad_request(format!("error decoding patch: {why}")),
         };
         let mut document = json::read(body, is_apply).map_err(|error| undecodable(&error.to_string()))?;
         self.entry.request(&document.value);
@@ -70,13 +70,13 @@ impl Context<'_> {
             live => {
                 let fit_merged = |merged| match fit(route, merged, Nulls::Kept) {
                     Ok((object, _)) => Ok(object),
-                    Err(why) => Err(Failure::internal(why)),
+                    Err(why) => Err(StatusFailure::internal(why)),
                 };
                 let object = applied(live.ok(), &document.value, &write, fit_merged)?;
                 let complained = self.complain(write.field_validation, document.repeated);
                 complained.map_err(|why| {
                     let why = format!("error strict decoding YAML: error converting YAML to JSON: {why}");
-                    Failure::bad_request(why)
+                    StatusFailure::bad_request(why)
                 })?;
                 object
             }
@@ -86,7 +86,7 @@ impl Context<'_> {
             let why = format!(
                 "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
             );
-            return Err(Failure::conflict(route.resource.qualified(), name, &why));
+            return Err(StatusFailure::conflict(route.resource.qualified(), name, &why));
         }
         ensure_namespace(&mut object, route.namespace())?;
         check_name(&object, name)?;
@@ -107,7 +107,7 @@ impl Context<'_> {
     }
 
     /// Applies a patch other than server-side apply.
-    fn change(&mut self, live: &Value, patch: Document, write: &Write<'_>) -> Outcome<Value> {
+    fn change(&mut self, live: &Value, patch: ParsedBody, write: &WriteRequest<'_>) -> HandlerResult<Value> {
         let (route, media_type) = (write.route, self.content_type);
         let (patch, repeated) = (patch.value, patch.repeated);
         let is_strategic = media_type == STRATEGIC_PATCH;
@@ -117,7 +117,7 @@ impl Context<'_> {
             (Value::Object(fields), Value::Object(patch)) if is_strategic => {
                 // Go's struct tags say which lists are merged. CRDs have none for their own.
                 let has_tags = route.resource.family != Family::Definition;
-                let of = Type::object(has_tags.then_some(&*route.version().schema));
+                let of = ValueSchema::object(has_tags.then_some(&*route.version().schema));
                 *fields = strategic::merge(std::mem::take(fields), patch.clone(), of)?;
             }
             _ => ::json_patch::merge(&mut patched, &patch),
@@ -126,7 +126,7 @@ impl Context<'_> {
         let invalid = |why: &str| {
             let mut errors = Vec::new();
             errors.invalid("patch", &text, why);
-            Failure::invalid(Qualified::new("", ""), "", &errors)
+            StatusFailure::invalid(Qualified::new("", ""), "", &errors)
         };
         let Value::Object(patched) = patched else {
             return Err(invalid("json: cannot unmarshal into an object"));
@@ -147,15 +147,15 @@ const MAX_OPERATIONS: usize = 10_000;
 const MAX_COPIED: usize = 3 * 1024 * 1024;
 
 /// Applies a patch.
-fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
+fn apply_json_patch(object: &mut Value, patch: &Value) -> HandlerResult<()> {
     let Some(operations) = patch.as_array() else {
         let why = "error decoding patch: json: cannot unmarshal object into Go value of type \
                    []handlers.jsonPatchOp";
-        return Err(Failure::bad_request(why));
+        return Err(StatusFailure::bad_request(why));
     };
     let count = operations.len();
     if count > MAX_OPERATIONS {
-        return Err(Failure::too_large(&format!(
+        return Err(StatusFailure::too_large(&format!(
             "The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {count}"
         )));
     }
@@ -168,7 +168,7 @@ fn apply_json_patch(object: &mut Value, patch: &Value) -> Outcome<()> {
         return Ok(());
     }
     let why = "the server rejected our request due to an error in our request";
-    Err(Failure::new(422, "Invalid", why).with(json!({})))
+    Err(StatusFailure::new(422, "Invalid", why).with(json!({})))
 }
 
 /// Applies an operation, and adds what it copies. Returns false if it fails.

@@ -4,12 +4,12 @@ use serde_json::{Value, json};
 
 use super::{crd_controller, delete::undefine};
 use crate::{
-    context::State,
+    context::ServerState,
     object::meta,
     store::{definition, resource::id, storage::key},
 };
 
-impl State {
+impl ServerState {
     /// Stores `object` without any check, in place of the one of its name.
     pub(crate) fn place(&self, (group, plural): (&str, &str), mut object: Value) {
         let id = id(group, plural);

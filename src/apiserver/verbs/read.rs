@@ -11,21 +11,21 @@ use super::selectors::Selector;
 use crate::{
     context::Context,
     object::{
-        field::{Found, quoted},
-        status::{Failure, Outcome, refuse_options},
+        field::{ErrorCollector, quoted},
+        status::{HandlerResult, StatusFailure, refuse_options},
     },
     request::{Query, Reply},
     schema::{apply_defaults, prune},
     store::{
-        resource::{Family, Resource, Version},
+        resource::{ApiVersion, Family, Resource},
         route::Route,
-        storage::{Kept, Storage, Stored, within},
+        storage::{Storage, StorageEntry, Stored, within},
     },
     typed::event_in,
 };
 
 impl Context<'_> {
-    pub(crate) fn get(&self, route: &Route) -> Outcome<Reply> {
+    pub(crate) fn get(&self, route: &Route) -> HandlerResult<Reply> {
         let storage = self.state.storage();
         let requested = revision(&self.info.query, true)?;
         if requested > storage.revision {
@@ -35,7 +35,7 @@ impl Context<'_> {
     }
 
     /// Checks the options of a list, a watch or a deletecollection, and reads its selectors.
-    pub(crate) fn selector(&self, route: &Route) -> Outcome<Selector> {
+    pub(crate) fn selector(&self, route: &Route) -> HandlerResult<Selector> {
         let query = &self.info.query;
         query.number("timeoutSeconds")?;
         check_list_options(query)?;
@@ -48,20 +48,20 @@ impl Context<'_> {
     }
 
     /// Answers a list, or the requested page of it.
-    pub(crate) fn list(&self, route: &Route) -> Outcome<Reply> {
+    pub(crate) fn list(&self, route: &Route) -> HandlerResult<Reply> {
         let selector = self.selector(route)?;
         let query = &self.info.query;
         let storage = self.state.storage();
         let table = storage.table(&route.resource.id());
-        let table = table.ok_or_else(Failure::no_such_resource)?;
+        let table = table.ok_or_else(StatusFailure::no_such_resource)?;
         let token = match query.get("continue") {
             "" => None,
-            token => Some(Token::read(token)?),
+            token => Some(ContinueToken::read(token)?),
         };
         let requested = revision(query, false)?;
         if token.is_some() && requested > 0 {
             let why = "specifying resource version is not allowed when using continue";
-            return Err(Failure::bad_request(why));
+            return Err(StatusFailure::bad_request(why));
         }
         if requested > storage.revision {
             return Err(too_large(requested, storage.revision));
@@ -78,7 +78,7 @@ impl Context<'_> {
             _ => false,
         };
         let (at, after) = match &token {
-            Some(Token { rv, start }) => (*rv, start.as_str()),
+            Some(ContinueToken { rv, start }) => (*rv, start.as_str()),
             None if exact && requested > 0 => (requested, ""),
             None => (storage.revision, ""),
         };
@@ -89,7 +89,7 @@ impl Context<'_> {
                 "resourceVersion"
             };
             let why = format!("The provided {what} is too old to display a consistent list result.");
-            Failure::new(410, "Expired", why)
+            StatusFailure::new(410, "Expired", why)
         })?;
         let mut remaining = within(&objects, route.namespace())
             .filter(|(key, _)| key.as_str() > after)
@@ -103,7 +103,7 @@ impl Context<'_> {
         let mut metadata = json!({"resourceVersion": at.to_string()});
         let left_over = remaining.count();
         if left_over > 0 {
-            metadata["continue"] = Token::write(at, last).into();
+            metadata["continue"] = ContinueToken::write(at, last).into();
             // With a selector, kube-apiserver does not count the remaining items.
             if selector.is_everything() {
                 metadata["remainingItemCount"] = left_over.into();
@@ -114,14 +114,15 @@ impl Context<'_> {
 }
 
 /// The addressed object, in the request's version.
-pub(crate) fn current(storage: &Storage, route: &Route) -> Outcome<Arc<Stored>> {
+pub(crate) fn current(storage: &Storage, route: &Route) -> HandlerResult<Arc<Stored>> {
     let entry = storage.entry_of(&route.resource.id(), &route.key());
-    let entry = entry.ok_or_else(|| Failure::not_found(route.resource.qualified(), &route.target.name))?;
+    let entry =
+        entry.ok_or_else(|| StatusFailure::not_found(route.resource.qualified(), &route.target.name))?;
     Ok(in_version(entry, route))
 }
 
 /// An object in the requested version.
-pub(crate) fn in_version(entry: &Kept, route: &Route) -> Arc<Stored> {
+pub(crate) fn in_version(entry: &StorageEntry, route: &Route) -> Arc<Stored> {
     let api_version = route.api_version();
     entry.in_version(&api_version, |object| {
         if route.resource.family == Family::Event {
@@ -136,7 +137,7 @@ pub(crate) fn in_version(entry: &Kept, route: &Route) -> Arc<Stored> {
 
 /// Converts an object to the storage version: prunes unknown fields and fills in defaults. Reads in other versions only
 /// prune; their defaults come with writes.
-pub(crate) fn as_stored(object: &Value, resource: &Resource, version: &Version) -> Value {
+pub(crate) fn as_stored(object: &Value, resource: &Resource, version: &ApiVersion) -> Value {
     let mut object = object.clone();
     object["apiVersion"] = resource.api_version(&version.name).into();
     prune(&mut object, &version.schema);
@@ -145,7 +146,7 @@ pub(crate) fn as_stored(object: &Value, resource: &Resource, version: &Version) 
 }
 
 /// The resourceVersion parameter, 0 if absent. kube-apiserver calls a bad one an internal error, except for lists.
-pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
+pub(crate) fn revision(query: &Query, itself: bool) -> HandlerResult<u64> {
     match query.get("resourceVersion") {
         "" => Ok(0),
         text => text.parse().map_err(|_| {
@@ -154,25 +155,25 @@ pub(crate) fn revision(query: &Query, itself: bool) -> Outcome<u64> {
                 "resourceVersion: Invalid value: {text}: strconv.ParseUint: parsing {text}: invalid syntax"
             );
             if itself {
-                Failure::internal(why)
+                StatusFailure::internal(why)
             } else {
-                Failure::bad_request(format!("invalid resource version: {why}"))
+                StatusFailure::bad_request(format!("invalid resource version: {why}"))
             }
         }),
     }
 }
 
 /// The error of a revision from the future.
-pub(crate) fn too_large(requested: u64, current: u64) -> Box<Failure> {
+pub(crate) fn too_large(requested: u64, current: u64) -> Box<StatusFailure> {
     let message = format!("Timeout: Too large resource version: {requested}, current: {current}");
-    Failure::new(504, "Timeout", message).with(json!({
+    StatusFailure::new(504, "Timeout", message).with(json!({
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
     }))
 }
 
 /// Refuses conflicting list options.
-fn check_list_options(query: &Query) -> Outcome<()> {
+fn check_list_options(query: &Query) -> HandlerResult<()> {
     const MATCH: &str = "resourceVersionMatch";
     const EVENTS: &str = "sendInitialEvents";
     let (version, matching) = (query.get("resourceVersion"), query.get(MATCH));
@@ -238,23 +239,23 @@ pub(crate) fn list_of(route: &Route, mut metadata: Value, items: &[Arc<Stored>])
 
 /// A continue token.
 #[derive(Deserialize)]
-struct Token {
+struct ContinueToken {
     /// The revision of the list.
     rv: u64,
     /// The key of the last listed object.
     start: String,
 }
 
-impl Token {
+impl ContinueToken {
     fn write(rv: u64, start: &str) -> String {
         URL_SAFE_NO_PAD.encode(json!({"v": "meta.k8s.io/v1", "rv": rv, "start": start}).to_string())
     }
 
-    fn read(text: &str) -> Outcome<Self> {
+    fn read(text: &str) -> HandlerResult<Self> {
         let bytes = URL_SAFE_NO_PAD
             .decode(text.trim_end_matches('='))
             .unwrap_or_default();
-        let wrong = |_| Failure::bad_request("invalid continue token: continue key is not valid");
+        let wrong = |_| StatusFailure::bad_request("invalid continue token: continue key is not valid");
         serde_json::from_slice(&bytes).map_err(wrong)
     }
 }

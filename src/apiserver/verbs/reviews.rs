@@ -9,27 +9,27 @@ use serde_json::{Value, json};
 use crate::{
     access::{
         rbac,
-        rbac::Act,
+        rbac::RbacAction,
         user::{User, new_token},
     },
     context::Context,
     fields::managed_fields::track,
     object::{
-        field::Found,
+        field::ErrorCollector,
         json::{list, text, texts},
         meta,
-        status::{Failure, Outcome, Qualified, refuse},
+        status::{HandlerResult, Qualified, StatusFailure, refuse},
     },
     request::Reply,
     store::{
         builtin,
-        route::{Route, Target},
+        route::{RequestTarget, Route},
     },
 };
 
 impl Context<'_> {
     /// Answers a review.
-    pub(crate) fn review(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn review(&mut self, route: &Route, body: &Bytes) -> HandlerResult<Reply> {
         let (write, mut review) = self.decode(route, "CreateOptions", body)?;
         track(None, &mut review, &write);
         let kind = route.resource.kind.as_str();
@@ -47,7 +47,7 @@ impl Context<'_> {
     }
 
     /// Answers whether an action is allowed to the requester, or to the user in the review.
-    fn review_access(&self, kind: &str, mut review: Value) -> Outcome<Value> {
+    fn review_access(&self, kind: &str, mut review: Value) -> HandlerResult<Value> {
         check_access(kind, &review)?;
         let spec = &review["spec"];
         let user = match kind {
@@ -58,7 +58,7 @@ impl Context<'_> {
                 ..User::default()
             },
         };
-        let decision = self.state.authorize(user, &act(spec));
+        let decision = self.state.authorize(user, &action(spec));
         let mut status = json!({"allowed": decision.allowed});
         if !decision.reason.is_empty() {
             status["reason"] = decision.reason.into();
@@ -68,10 +68,10 @@ impl Context<'_> {
     }
 
     /// Lists what the requester may do in a namespace.
-    fn review_rules(&self, review: &Value) -> Outcome<Value> {
+    fn review_rules(&self, review: &Value) -> HandlerResult<Value> {
         let namespace = text(&review["spec"], "namespace");
         if namespace.is_empty() {
-            return Err(Failure::bad_request("no namespace on request"));
+            return Err(StatusFailure::bad_request("no namespace on request"));
         }
         let storage = self.state.storage();
         let (mut about_resources, mut about_others) = (Vec::new(), Vec::new());
@@ -97,19 +97,19 @@ impl Context<'_> {
 }
 
 /// The action in a review.
-fn act(spec: &Value) -> Act<'_> {
+fn action(spec: &Value) -> RbacAction<'_> {
     match &spec["resourceAttributes"] {
-        Value::Null => Act {
+        Value::Null => RbacAction {
             verb: text(&spec["nonResourceAttributes"], "verb"),
             path: Some(text(&spec["nonResourceAttributes"], "path")),
-            ..Act::default()
+            ..RbacAction::default()
         },
-        asked => Act::deserialize(asked).unwrap_or_default(),
+        asked => RbacAction::deserialize(asked).unwrap_or_default(),
     }
 }
 
 /// Checks that an access review has one subject and one action.
-fn check_access(kind: &str, review: &Value) -> Outcome<()> {
+fn check_access(kind: &str, review: &Value) -> HandlerResult<()> {
     let (spec, mut errors) = (&review["spec"], Vec::new());
     if spec["resourceAttributes"].is_null() == spec["nonResourceAttributes"].is_null() {
         let why = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
@@ -129,18 +129,18 @@ const SHORTEST: i64 = 600;
 const AUDIENCE: &str = "https://kubernetes.default.svc";
 
 /// True if a request asks for a service account's token.
-pub(crate) fn is_token_request(target: &Target) -> bool {
+pub(crate) fn is_token_request(target: &RequestTarget) -> bool {
     target.group.is_empty() && target.resource == "serviceaccounts" && target.subresource == "token"
 }
 
 impl Context<'_> {
     /// Issues a token with the account's rights. It is valid while the account exists; it does not expire.
-    pub(crate) fn give_token(&mut self, target: &Arc<Target>, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn give_token(&mut self, target: &Arc<RequestTarget>, body: &Bytes) -> HandlerResult<Reply> {
         let route = Route::only(builtin::token_request(), target);
         let (write, mut request) = self.decode(&route, "CreateOptions", body)?;
         let account = self.state.service_account(&target.namespace, &target.name);
         let subject = Qualified::new("", "serviceaccounts");
-        let account = account.ok_or_else(|| Failure::not_found(subject, &target.name))?;
+        let account = account.ok_or_else(|| StatusFailure::not_found(subject, &target.name))?;
         let uid = meta::text(account.object(), "uid");
         let spec = &mut request["spec"];
         let seconds = spec["expirationSeconds"].as_i64().unwrap_or(LASTS);
@@ -153,7 +153,7 @@ impl Context<'_> {
         refuse(route.resource.qualified_kind(), "", &errors)?;
         if !spec["boundObjectRef"].is_null() {
             let why = "this server does not bind tokens to objects";
-            return Err(Failure::new(501, "NotImplemented", why));
+            return Err(StatusFailure::new(501, "NotImplemented", why));
         }
         track(None, &mut request, &write);
         let spec = &mut request["spec"];

@@ -7,11 +7,11 @@ use serde_json::Value;
 
 use crate::{
     object::{
-        field::Found,
+        field::ErrorCollector,
         names,
-        status::{Failure, Outcome},
+        status::{HandlerResult, StatusFailure},
     },
-    store::resource::{Resource, Version},
+    store::resource::{ApiVersion, Resource},
 };
 
 /// A requirement of a label selector: `!key`, `key in (a, b)`, `key = a` or `key`.
@@ -58,7 +58,12 @@ impl Requirement {
 
 impl Selector {
     /// Parses the label and field selectors of a request for `version` of `resource`.
-    pub(crate) fn read(labels: &str, fields: &str, resource: &Resource, version: &Version) -> Outcome<Self> {
+    pub(crate) fn read(
+        labels: &str,
+        fields: &str,
+        resource: &Resource,
+        version: &ApiVersion,
+    ) -> HandlerResult<Self> {
         let labels = read_labels(labels)?;
         let fields = read_fields(fields)?;
         for Requirement { key: path, .. } in &fields {
@@ -66,7 +71,9 @@ impl Selector {
                 || path == "metadata.namespace" && resource.namespaced
                 || version.selectable.contains(path);
             if !is_selectable {
-                return Err(Failure::bad_request(format!("field label not supported: {path}")));
+                return Err(StatusFailure::bad_request(format!(
+                    "field label not supported: {path}"
+                )));
             }
         }
         Ok(Self { labels, fields })
@@ -101,7 +108,7 @@ fn text_at(object: &Value, path: &str) -> String {
     }
 }
 
-fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
+fn read_fields(text: &str) -> HandlerResult<Vec<Requirement>> {
     let terms = text.split(',').filter(|term| !term.is_empty());
     terms
         .map(|term| {
@@ -109,7 +116,7 @@ fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
             let split = symbols.find_map(|symbol| Some((symbol, term.split_once(symbol)?)));
             let Some((symbol, (path, value))) = split else {
                 let why = format!("invalid selector: '{text}'; can't understand '{term}'");
-                return Err(Failure::bad_request(why));
+                return Err(StatusFailure::bad_request(why));
             };
             Ok(Requirement {
                 key: path.to_owned(),
@@ -120,7 +127,7 @@ fn read_fields(text: &str) -> Outcome<Vec<Requirement>> {
         .collect()
 }
 
-fn read_labels(text: &str) -> Outcome<Vec<Requirement>> {
+fn read_labels(text: &str) -> HandlerResult<Vec<Requirement>> {
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -132,9 +139,9 @@ fn read_labels(text: &str) -> Outcome<Vec<Requirement>> {
     terms.map(|term| read_requirement(term.trim())).collect()
 }
 
-fn read_requirement(term: &str) -> Outcome<Requirement> {
+fn read_requirement(term: &str) -> HandlerResult<Requirement> {
     let Some(parts) = REQUIREMENT.captures(term) else {
-        return Err(Failure::bad_request(format!(
+        return Err(StatusFailure::bad_request(format!(
             "unable to parse requirement: {term}"
         )));
     };
@@ -156,7 +163,7 @@ fn read_requirement(term: &str) -> Outcome<Requirement> {
         errors.invalid("values[0]", &values[0], why);
     }
     if let Some(first) = errors.into_iter().next() {
-        return Err(Failure::bad_request(format!(
+        return Err(StatusFailure::bad_request(format!(
             "unable to parse requirement: {first}"
         )));
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     access::rbac,
     object::{
-        field::{Errors, Found},
+        field::{ErrorCollector, Errors},
         json::{take, text, texts},
         names,
         status::Qualified,

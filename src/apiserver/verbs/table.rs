@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::{
     object::{
         json::text,
-        status::{Failure, Outcome},
+        status::{HandlerResult, StatusFailure},
     },
     request::{Form, Reply, ReplyBody},
     store::route::Route,
@@ -22,7 +22,7 @@ use crate::{
 
 impl Form {
     /// Renders a reply.
-    pub(crate) fn reply(&self, reply: Reply, route: &Route, now: jiff::Timestamp) -> Outcome<Reply> {
+    pub(crate) fn reply(&self, reply: Reply, route: &Route, now: jiff::Timestamp) -> HandlerResult<Reply> {
         let (ReplyBody::Json(bytes), false) = (&reply.body, self.is_plain()) else {
             return Ok(reply);
         };
@@ -45,10 +45,10 @@ impl Form {
             }
             (_, Some(_)) => {
                 let why = "you requested PartialObjectMetadata, but the requested object is a list";
-                return Err(Failure::new(406, "NotAcceptable", why));
+                return Err(StatusFailure::new(406, "NotAcceptable", why));
             }
             ("PartialObjectMetadataList", None) => {
-                return Err(Failure::internal("content is not a list"));
+                return Err(StatusFailure::internal("content is not a list"));
             }
             (_, None) => self.object(&answer, route, now, true),
         };

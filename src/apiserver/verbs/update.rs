@@ -8,12 +8,12 @@ use serde_json::Value;
 use super::{delete::finish_deletions, read::current, strategy, write::store};
 use crate::{
     context::Context,
-    fields::managed_fields::{Write, same_but_times, track},
+    fields::managed_fields::{WriteRequest, same_but_times, track},
     object::{
-        field::{FieldError, Found},
+        field::{ErrorCollector, FieldError},
         json::take,
         meta, names,
-        status::{Failure, Outcome, refuse},
+        status::{HandlerResult, StatusFailure, refuse},
     },
     request::Reply,
     store::{
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Context<'_> {
-    pub(crate) fn update(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn update(&mut self, route: &Route, body: &Bytes) -> HandlerResult<Reply> {
         let (write, mut object) = self.decode(route, "UpdateOptions", body)?;
         check_name(&object, &route.target.name)?;
         let mut storage = self.state.storage();
@@ -37,7 +37,7 @@ impl Context<'_> {
         if !uid.is_empty() && uid != stored_uid {
             let why =
                 format!("Precondition failed: UID in precondition: {uid}, UID in object meta: {stored_uid}");
-            return Err(Failure::conflict(
+            return Err(StatusFailure::conflict(
                 route.resource.qualified(),
                 &route.target.name,
                 &why,
@@ -56,10 +56,10 @@ impl Context<'_> {
     pub(crate) fn replace(
         &mut self,
         storage: &mut Storage,
-        write: &Write<'_>,
+        write: &WriteRequest<'_>,
         current: Arc<Stored>,
         mut object: Value,
-    ) -> Outcome<Arc<Stored>> {
+    ) -> HandlerResult<Arc<Stored>> {
         let (route, time) = (write.route, &write.time);
         let old = current.object();
         check_resource_version(route, &mut object, old)?;
@@ -82,7 +82,7 @@ impl Context<'_> {
     }
 
     /// Validates the new object. Tolerated errors become warnings.
-    fn check(&mut self, route: &Route, object: &Value, old: &Value) -> Outcome<()> {
+    fn check(&mut self, route: &Route, object: &Value, old: &Value) -> HandlerResult<()> {
         let resource = &route.resource;
         let mut errors = Vec::new();
         meta::validate(
@@ -108,12 +108,12 @@ impl Context<'_> {
 }
 
 /// Checks that the object has the name in the path.
-pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
+pub(crate) fn check_name(object: &Value, name: &str) -> HandlerResult<()> {
     match meta::text(object, "name") {
-        "" => Err(Failure::bad_request(format!(
+        "" => Err(StatusFailure::bad_request(format!(
             "the name of the object ({name} based on URL) was undeterminable: name must be provided"
         ))),
-        sent if sent != name => Err(Failure::bad_request(format!(
+        sent if sent != name => Err(StatusFailure::bad_request(format!(
             "the name of the object ({sent}) does not match the name on the URL ({name})"
         ))),
         _ => Ok(()),
@@ -121,7 +121,7 @@ pub(crate) fn check_name(object: &Value, name: &str) -> Outcome<()> {
 }
 
 /// Optimistic locking: the resourceVersion must be the current one.
-fn check_resource_version(route: &Route, object: &mut Value, old: &Value) -> Outcome<()> {
+fn check_resource_version(route: &Route, object: &mut Value, old: &Value) -> HandlerResult<()> {
     let stored_version = meta::text(old, "resourceVersion");
     let version = meta::text(object, "resourceVersion");
     let (resource, name) = (&route.resource, &route.target.name);
@@ -139,12 +139,12 @@ fn check_resource_version(route: &Route, object: &mut Value, old: &Value) -> Out
         version if version == stored_version => Ok(()),
         version if version.parse::<u64>().is_err() => {
             let why = format!("strconv.ParseUint: parsing \"{version}\": invalid syntax");
-            Err(Failure::internal(why))
+            Err(StatusFailure::internal(why))
         }
         _ => {
             let why =
                 "the object has been modified; please apply your changes to the latest version and try again";
-            Err(Failure::conflict(resource.qualified(), name, why))
+            Err(StatusFailure::conflict(resource.qualified(), name, why))
         }
     }
 }

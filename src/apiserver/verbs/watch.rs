@@ -13,12 +13,12 @@ use super::{
 };
 use crate::{
     about::WatchFaults,
-    context::{Context, Entry, State},
-    object::status::{Failure, Outcome},
+    context::{AuditEntry, Context, ServerState},
+    object::status::{HandlerResult, StatusFailure},
     request::{Form, Reply},
     store::{
         route::Route,
-        storage::{Change, Kept, Stored, prefix},
+        storage::{StorageChange, StorageEntry, Stored, prefix},
     },
 };
 
@@ -30,7 +30,7 @@ const LAST_BOOKMARK: Duration = Duration::from_secs(2);
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(45 * 60);
 
 impl Context<'_> {
-    pub(crate) fn watch(&mut self, route: &Route, form: &Form) -> Outcome<Reply> {
+    pub(crate) fn watch(&mut self, route: &Route, form: &Form) -> HandlerResult<Reply> {
         let query = &self.info.query;
         let selector = self.selector(route)?;
         let requested = revision(query, true)?;
@@ -40,7 +40,7 @@ impl Context<'_> {
         };
         let storage = self.state.storage();
         let table = storage.table(&route.resource.id());
-        let table = table.ok_or_else(Failure::no_such_resource)?;
+        let table = table.ok_or_else(StatusFailure::no_such_resource)?;
         let faults = self.state.faults.of_watches();
         let streaming = query.flag("sendInitialEvents");
         let mut audit = self.entry.clone();
@@ -87,7 +87,7 @@ impl Context<'_> {
             }
         } else if watcher.revision < table.compacted {
             let message = format!("too old resource version: {requested} ({})", table.compacted);
-            watcher.fail(&Failure::new(410, "Expired", message));
+            watcher.fail(&StatusFailure::new(410, "Expired", message));
         }
         Ok(Reply::events(stream::unfold(watcher, |mut watcher| async move {
             Some((watcher.next().await?, watcher))
@@ -97,7 +97,7 @@ impl Context<'_> {
 
 /// One open watch.
 struct Watcher {
-    state: Arc<State>,
+    state: Arc<ServerState>,
     route: Route,
     /// The prefix of its objects' keys.
     prefix: String,
@@ -121,7 +121,7 @@ struct Watcher {
     faults: WatchFaults,
     /// The end of the delay of pending changes, if any.
     held_until: Option<Instant>,
-    audit: Entry,
+    audit: AuditEntry,
 }
 
 impl Drop for Watcher {
@@ -186,7 +186,7 @@ impl Watcher {
         match changes {
             Some(changes) => changes.iter().for_each(|change| self.change(change)),
             // It lagged behind what the history keeps.
-            None => self.fail(&Failure::new(410, "Expired", "too old resource version")),
+            None => self.fail(&StatusFailure::new(410, "Expired", "too old resource version")),
         }
         true
     }
@@ -209,7 +209,7 @@ impl Watcher {
         table.is_quiet_after(self.revision).then_some(storage.revision)
     }
 
-    fn change(&mut self, change: &Change) {
+    fn change(&mut self, change: &StorageChange) {
         self.revision = change.revision;
         if !change.key.starts_with(&self.prefix) {
             return;
@@ -232,7 +232,7 @@ impl Watcher {
         }
     }
 
-    fn selects(&self, object: &Kept) -> bool {
+    fn selects(&self, object: &StorageEntry) -> bool {
         self.selector.is_everything() || self.selector.matches(in_version(object, &self.route).object())
     }
 
@@ -250,7 +250,7 @@ impl Watcher {
     }
 
     /// Sends a failure and ends.
-    fn fail(&mut self, failure: &Failure) {
+    fn fail(&mut self, failure: &StatusFailure) {
         self.push("ERROR", failure.to_value().to_string().as_bytes());
         let remaining = self.ready.len();
         self.remaining_events = Some(

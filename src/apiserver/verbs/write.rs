@@ -11,14 +11,14 @@ use super::{
     strategy,
 };
 use crate::{
-    access::{rbac, rbac::Act},
+    access::{rbac, rbac::RbacAction},
     context::Context,
-    fields::managed_fields::{FieldValidation, Write, track},
+    fields::managed_fields::{FieldValidation, WriteRequest, track},
     object::{
         json,
-        json::{DecodeError, Document, unrecognized},
+        json::{DecodeError, ParsedBody, unrecognized},
         meta,
-        status::{Failure, Outcome, Qualified, details, refuse},
+        status::{HandlerResult, Qualified, StatusFailure, details, refuse},
     },
     request::{PROTOBUF, Reply, read_self_review},
     schema::{apply_defaults, drop_nulls, prune},
@@ -105,16 +105,16 @@ impl Context<'_> {
     }
 
     /// Refuses bodies that are neither JSON nor YAML.
-    pub(crate) fn check_content_type(&self) -> Outcome<()> {
+    pub(crate) fn check_content_type(&self) -> HandlerResult<()> {
         let supported = ["application/json", "application/yaml"];
         if self.content_type.is_empty() || supported.contains(&self.content_type) {
             return Ok(());
         }
-        Err(Failure::unsupported_media_type(&supported))
+        Err(StatusFailure::unsupported_media_type(&supported))
     }
 
     /// The body as JSON or YAML. Reviews may be in protobuf.
-    fn readable(&self, route: &Route, body: &Bytes) -> Outcome<Bytes> {
+    fn readable(&self, route: &Route, body: &Bytes) -> HandlerResult<Bytes> {
         if self.content_type == PROTOBUF
             && route.resource.family == Family::Review
             && let Some(review) = read_self_review(body)
@@ -131,16 +131,16 @@ impl Context<'_> {
         route: &'n Route,
         options: &str,
         body: &Bytes,
-    ) -> Outcome<(Write<'n>, Value)> {
+    ) -> HandlerResult<(WriteRequest<'n>, Value)> {
         let write = self.write_of(route, options)?;
         let (kind, is_custom) = (&route.resource.kind, route.resource.family == Family::Custom);
         let body = &self.readable(route, body)?;
         let is_yaml = self.content_type == "application/yaml";
-        let unrecognized = |why: &str| Failure::bad_request(unrecognized(kind, why));
+        let unrecognized = |why: &str| StatusFailure::bad_request(unrecognized(kind, why));
         let unreadable =
             |why: &str| unrecognized(&format!("couldn't get version/kind; json parse error: {why}"));
         let document = json::read(body, is_yaml);
-        let Document { value, mut repeated } = document.map_err(|error| unreadable(&error.to_string()))?;
+        let ParsedBody { value, mut repeated } = document.map_err(|error| unreadable(&error.to_string()))?;
         let Value::Object(mut object) = value else {
             return Err(unreadable("not an object"));
         };
@@ -161,14 +161,14 @@ impl Context<'_> {
             return Err(unrecognized(&format!("Object 'Kind' is missing in '{body}'")));
         }
         if sent_version != api_version {
-            return Err(Failure::bad_request(format!(
+            return Err(StatusFailure::bad_request(format!(
                 "the API version in the data ({sent_version}) does not match the expected API version \
                  ({api_version})"
             )));
         }
         let cannot = |why: DecodeError| {
             let version = &route.version().name;
-            Failure::bad_request(format!(
+            StatusFailure::bad_request(format!(
                 "{sent_kind} in version \"{version}\" cannot be handled as a {kind}: {why}"
             ))
         };
@@ -186,11 +186,11 @@ impl Context<'_> {
         Ok((write, object))
     }
 
-    pub(crate) fn create(&mut self, route: &Route, body: &Bytes) -> Outcome<Reply> {
+    pub(crate) fn create(&mut self, route: &Route, body: &Bytes) -> HandlerResult<Reply> {
         let (write, mut object) = self.decode(route, "CreateOptions", body)?;
         if !matches!(meta::text(&object, "resourceVersion"), "" | "0") {
             let why = "resourceVersion should not be set on objects to be created";
-            return Err(Failure::internal(why));
+            return Err(StatusFailure::internal(why));
         }
         wipe_system_fields(&mut object);
         track(None, &mut object, &write);
@@ -201,20 +201,20 @@ impl Context<'_> {
     pub(crate) fn insert(
         &mut self,
         storage: &mut Storage,
-        write: &Write<'_>,
+        write: &WriteRequest<'_>,
         mut object: Value,
-    ) -> Outcome<Reply> {
+    ) -> HandlerResult<Reply> {
         let route = write.route;
         let resource = &route.resource;
         // Creating by an apply or an update needs the right to create, too.
-        let act = Act {
+        let action = RbacAction {
             verb: "create",
-            ..Act::of(self.info)
+            ..RbacAction::of(self.info)
         };
-        if self.info.verb != act.verb {
-            let decision = rbac::authorize(storage, self.user, &act);
+        if self.info.verb != action.verb {
+            let decision = rbac::authorize(storage, self.user, &action);
             if !decision.allowed {
-                return Err(rbac::forbidden(self.user, &act, &decision.reason));
+                return Err(rbac::forbidden(self.user, &action, &decision.reason));
             }
         }
         check_namespace(storage, route, &object)?;
@@ -231,7 +231,7 @@ impl Context<'_> {
         let name = meta::text(&object, "name");
         let key = key(meta::text(&object, "namespace"), name);
         if let Some(existing) = storage.get(&resource.id(), &key) {
-            let mut failure = Failure::already_exists(resource.qualified(), name);
+            let mut failure = StatusFailure::already_exists(resource.qualified(), name);
             if meta::is_deleted(existing.object()) {
                 failure.message = format!("object is being deleted: {}", failure.message);
             }
@@ -259,10 +259,10 @@ impl Context<'_> {
 /// Stores an object in the storage version. Returns it in the request's version.
 pub(crate) fn store(
     storage: &mut Storage,
-    write: &Write<'_>,
+    write: &WriteRequest<'_>,
     key: &str,
     object: Value,
-) -> Outcome<Arc<Stored>> {
+) -> HandlerResult<Arc<Stored>> {
     let route = write.route;
     let resource = &route.resource;
     let version = resource.storage_version();
@@ -274,7 +274,7 @@ pub(crate) fn store(
         as_stored(&object, resource, version)
     };
     let stored = storage.put_bounded(&resource.id(), key, object);
-    let stored = stored.ok_or_else(|| Failure::internal("etcdserver: request is too large"))?;
+    let stored = stored.ok_or_else(|| StatusFailure::internal("etcdserver: request is too large"))?;
     if resource.family == Family::Definition {
         settle(storage, &stored.open().object()["spec"]["group"], &write.time);
     }
@@ -295,13 +295,13 @@ pub(crate) fn wipe_system_fields(object: &mut Value) {
 }
 
 /// Checks that the object and the path have the same namespace, if both have one.
-pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<()> {
+pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> HandlerResult<()> {
     let namespace_in_body = meta::text(object, "namespace");
     if namespace_in_body == namespace {
         return Ok(());
     }
     if !namespace_in_body.is_empty() && !namespace.is_empty() {
-        return Err(Failure::bad_request(
+        return Err(StatusFailure::bad_request(
             "the namespace of the provided object does not match the namespace sent on the request",
         ));
     }
@@ -316,26 +316,27 @@ pub(crate) fn ensure_namespace(object: &mut Value, namespace: &str) -> Outcome<(
 }
 
 /// Refuses new objects of a CRD that is being deleted.
-fn check_definition(storage: &Storage, route: &Route, object: &Value) -> Outcome<()> {
+fn check_definition(storage: &Storage, route: &Route, object: &Value) -> HandlerResult<()> {
     let subject = route.resource.qualified();
     if route.resource.family == Family::Custom
         && let Some(definition) = storage.get(&crd_controller::definitions(), &subject.to_string())
         && meta::is_deleted(definition.object())
     {
         let why = "create not allowed while custom resource definition is terminating";
-        return Err(Failure::forbidden(subject, meta::text(object, "name"), why));
+        return Err(StatusFailure::forbidden(subject, meta::text(object, "name"), why));
     }
     Ok(())
 }
 
 /// Refuses new objects in a namespace that is missing or being deleted.
-fn check_namespace(storage: &Storage, route: &Route, object: &Value) -> Outcome<()> {
+fn check_namespace(storage: &Storage, route: &Route, object: &Value) -> HandlerResult<()> {
     let namespace = meta::text(object, "namespace");
     if namespace.is_empty() {
         return Ok(());
     }
     let stored = storage.get(&id("", "namespaces"), namespace);
-    let stored = stored.ok_or_else(|| Failure::not_found(Qualified::new("", "namespaces"), namespace))?;
+    let stored =
+        stored.ok_or_else(|| StatusFailure::not_found(Qualified::new("", "namespaces"), namespace))?;
     if !meta::is_deleted(stored.object()) {
         return Ok(());
     }
@@ -347,10 +348,10 @@ fn check_namespace(storage: &Storage, route: &Route, object: &Value) -> Outcome<
         "message": format!("namespace {namespace} is being terminated"),
         "field": "metadata.namespace",
     }]);
-    Err(Failure::forbidden(subject, name, &why).with(about))
+    Err(StatusFailure::forbidden(subject, name, &why).with(about))
 }
 
-fn check_new(route: &Route, object: &Value) -> Outcome<()> {
+fn check_new(route: &Route, object: &Value) -> HandlerResult<()> {
     let resource = &route.resource;
     let mut errors = strategy::check_type(route, object);
     if errors.is_empty() {

@@ -14,7 +14,7 @@ use tokio::time::{sleep, timeout};
 
 use super::{
     RequestCost,
-    failure::{Failure, read_status},
+    failure::{RequestFailure, read_status},
     own_credentials::OwnCredentials,
 };
 
@@ -64,10 +64,10 @@ impl TimedClient {
     }
 
     /// Checks how many bytes of a list have come, so that one without an end does not take all memory.
-    pub fn check_list(&self, bytes: u64) -> Result<(), Failure> {
+    pub fn check_list(&self, bytes: u64) -> Result<(), RequestFailure> {
         if bytes > self.most_of_list {
             let most = self.most_of_list >> 20;
-            return Err(Failure::broken(format!(
+            return Err(RequestFailure::broken(format!(
                 "the list is too large: more than {most} MiB"
             )));
         }
@@ -79,17 +79,17 @@ impl TimedClient {
 pub(crate) async fn within<T>(
     limit: Duration,
     silence: &str,
-    work: impl Future<Output = Result<T, Failure>>,
-) -> Result<T, Failure> {
+    work: impl Future<Output = Result<T, RequestFailure>>,
+) -> Result<T, RequestFailure> {
     let outcome = timeout(limit, work).await;
-    outcome.unwrap_or_else(|_| Err(Failure::silent(silence, limit)))
+    outcome.unwrap_or_else(|_| Err(RequestFailure::silent(silence, limit)))
 }
 
 /// Sends a request and waits for the head of the answer, whatever its status.
 pub(crate) async fn answer(
     client: &TimedClient,
     request: Request<Body>,
-) -> Result<Response<AnswerBody>, Failure> {
+) -> Result<Response<AnswerBody>, RequestFailure> {
     client.cost.request();
     let sending = async { Ok(client.client.send(request).await?) };
     let response = within(client.request_timeout, "no answer came", sending).await?;
@@ -108,7 +108,7 @@ pub(crate) async fn answer(
 pub(crate) async fn send(
     client: &TimedClient,
     request: Request<Body>,
-) -> Result<Response<AnswerBody>, Failure> {
+) -> Result<Response<AnswerBody>, RequestFailure> {
     let response = answer(client, request).await?;
     if response.status().is_success() {
         return Ok(response);
@@ -125,29 +125,32 @@ pub(crate) async fn send(
     let details = status.details.as_ref();
     let after = after.or(details.map(|details| details.retry_after_seconds.into()));
     let retry_after = after.map(Duration::from_secs);
-    Err(Failure::Status { status, retry_after })
+    Err(RequestFailure::Status { status, retry_after })
 }
 
 /// The largest answer that is read as a whole: etcd holds no object of more than a few megabytes.
 const LARGEST: usize = 64 << 20;
 
 /// The whole body of an answer that is known to be small.
-pub(crate) async fn body(response: Response<AnswerBody>, client: &TimedClient) -> Result<Bytes, Failure> {
+pub(crate) async fn body(
+    response: Response<AnswerBody>,
+    client: &TimedClient,
+) -> Result<Bytes, RequestFailure> {
     let body = Limited::new(response.into_body(), client.most_of_answer);
     let body = body.collect().await;
     let body = body.map_err(|error| match error.downcast::<kube::Error>() {
-        Ok(error) => Failure::from(*error),
-        Err(_) => Failure::broken("the answer is too large"),
+        Ok(error) => RequestFailure::from(*error),
+        Err(_) => RequestFailure::broken("the answer is too large"),
     })?;
     Ok(body.to_bytes())
 }
 
 /// Retries `work` while `may_pass` accepts its failure, up to `attempts` in all, and not for long.
-pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
+pub(crate) async fn retry<T, F: Future<Output = Result<T, RequestFailure>>>(
     attempts: u32,
-    may_pass: impl Fn(&Failure) -> bool,
+    may_pass: impl Fn(&RequestFailure) -> bool,
     mut work: impl FnMut() -> F,
-) -> Result<T, Failure> {
+) -> Result<T, RequestFailure> {
     let (mut failures, mut waited) = (0, Duration::ZERO);
     loop {
         match work().await {
@@ -167,7 +170,7 @@ pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
 
 /// Accepts the failures of a hub that is busy or unhealthy, and the first connection that breaks off: load balancers reset
 /// some. For requests that store nothing.
-pub(crate) fn unhealthy_or_cut_off_once() -> impl Fn(&Failure) -> bool {
+pub(crate) fn unhealthy_or_cut_off_once() -> impl Fn(&RequestFailure) -> bool {
     let is_second = Cell::new(false);
     move |failure| failure.is_unhealthy() || (failure.is_cut_off() && !is_second.replace(true))
 }
@@ -178,8 +181,8 @@ pub(crate) async fn call<T: DeserializeOwned>(
     method: Method,
     path: &str,
     body: Option<&Value>,
-) -> Result<T, Failure> {
-    retry(ATTEMPTS, Failure::is_unhealthy, || {
+) -> Result<T, RequestFailure> {
+    retry(ATTEMPTS, RequestFailure::is_unhealthy, || {
         once(client, method.clone(), path, body)
     })
     .await
@@ -190,7 +193,7 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     client: &TimedClient,
     path: &str,
     question: &Value,
-) -> Result<T, Failure> {
+) -> Result<T, RequestFailure> {
     retry(ATTEMPTS, unhealthy_or_cut_off_once(), || {
         once(client, Method::POST, path, Some(question))
     })
@@ -203,7 +206,7 @@ pub(crate) async fn once<T: DeserializeOwned>(
     method: Method,
     path: &str,
     body: Option<&Value>,
-) -> Result<T, Failure> {
+) -> Result<T, RequestFailure> {
     let content_type = match (&method, body) {
         (&Method::PATCH, Some(Value::Array(_))) => "application/json-patch+json",
         (&Method::PATCH, _) => "application/merge-patch+json",
@@ -224,16 +227,16 @@ pub(crate) async fn read<T: DeserializeOwned>(
     response: Response<AnswerBody>,
     path: &str,
     client: &TimedClient,
-) -> Result<T, Failure> {
+) -> Result<T, RequestFailure> {
     let answer = within(client.request_timeout, NO_WHOLE_ANSWER, body(response, client)).await?;
     let answer = client.secrets.redaction().redact(&answer).into_owned();
     // The parser's message may quote what it could not read.
     serde_json::from_slice(&answer)
-        .map_err(|_| Failure::broken(format!("the answer to {path} cannot be read")))
+        .map_err(|_| RequestFailure::broken(format!("the answer to {path} cannot be read")))
 }
 
 /// Reads an object. Asks again if the connection breaks off once.
-pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, Failure> {
+pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -> Result<T, RequestFailure> {
     retry(ATTEMPTS, unhealthy_or_cut_off_once(), || {
         once(client, Method::GET, path, None)
     })
@@ -241,13 +244,13 @@ pub(crate) async fn get<T: DeserializeOwned>(client: &TimedClient, path: &str) -
 }
 
 /// A request without a body.
-pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, Failure> {
+pub(crate) fn request(method: Method, path: &str) -> Result<Request<Body>, RequestFailure> {
     let mut request = Request::new(Body::empty());
     *request.method_mut() = method;
     // Every part of a path is a constant or went through `segment`, so that only its length can be wrong.
-    *request.uri_mut() = path
-        .parse()
-        .map_err(|_| Failure::broken("a name, version or token of the API server does not fit into a URL"))?;
+    *request.uri_mut() = path.parse().map_err(|_| {
+        RequestFailure::broken("a name, version or token of the API server does not fit into a URL")
+    })?;
     let json = header::HeaderValue::from_static("application/json");
     request.headers_mut().insert(header::ACCEPT, json);
     Ok(request)

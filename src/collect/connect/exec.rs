@@ -39,10 +39,10 @@ pub(crate) struct ExecLogin {
     exec: ExecConfig,
     limit: Duration,
     clock: Clock,
-    token: Mutex<Token>,
+    token: Mutex<ExecToken>,
 }
 
-struct Token {
+struct ExecToken {
     header: HeaderValue,
     expires: Option<Timestamp>,
 }
@@ -62,7 +62,7 @@ pub(crate) async fn log_in(config: &mut Config, limit: Duration) -> Result<Optio
         let key = credential.field("client-key-data");
         user.client_key_data = key.map(|key| key.to_owned().into());
     }
-    let token = Token::of(&credential)?;
+    let token = ExecToken::of(&credential)?;
     Ok(token.map(|token| ExecLogin {
         exec,
         limit,
@@ -119,13 +119,13 @@ impl ExecLogin {
             |expires: Timestamp| self.clock.now() >= expires.saturating_sub(RENEWAL).unwrap_or(expires);
         if token.expires.is_some_and(is_due) {
             let credential = run(&self.exec, self.limit).await?;
-            *token = Token::of(&credential)?.ok_or_else(|| unreadable(&self.exec, "holds no token"))?;
+            *token = ExecToken::of(&credential)?.ok_or_else(|| unreadable(&self.exec, "holds no token"))?;
         }
         Ok(token.header.clone())
     }
 }
 
-impl Token {
+impl ExecToken {
     /// The token of a credential; none if that is only a certificate.
     fn of(credential: &ExecCredential) -> Result<Option<Self>, ClientError> {
         let Some(token) = credential.field("token") else {

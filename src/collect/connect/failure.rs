@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 pub(crate) const LONGEST_WAIT: Duration = Duration::from_secs(15);
 
 #[derive(Clone, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum RequestFailure {
     Status {
         status: Box<Status>,
         /// How long the hub wants to be left alone.
@@ -53,10 +53,10 @@ pub(crate) fn read_status(body: &str) -> Status {
     status
 }
 
-impl Failure {
+impl RequestFailure {
     /// There was no answer that makes sense.
     pub fn broken(cause: impl Into<String>) -> Self {
-        Failure::NoAnswer {
+        RequestFailure::NoAnswer {
             cause: cause.into(),
             how: How::Broken,
         }
@@ -64,7 +64,7 @@ impl Failure {
 
     /// Nothing came for that long; `what` begins the sentence.
     pub fn silent(what: &str, patience: Duration) -> Self {
-        Failure::NoAnswer {
+        RequestFailure::NoAnswer {
             cause: format!("{what} for {} s", patience.as_secs()),
             how: How::Silent,
         }
@@ -72,7 +72,7 @@ impl Failure {
 
     /// The hub's newest resourceVersion is older than one that it has given out.
     pub fn restored(earlier: u64, newest: u64) -> Self {
-        Failure::NoAnswer {
+        RequestFailure::NoAnswer {
             cause: format!(
                 "the hub's resourceVersion went back from {earlier} to {newest}, as after a restored backup"
             ),
@@ -92,16 +92,16 @@ impl Failure {
 
     fn how(&self) -> Option<How> {
         match self {
-            Failure::Status { .. } => None,
-            Failure::NoAnswer { how, .. } => Some(*how),
+            RequestFailure::Status { .. } => None,
+            RequestFailure::NoAnswer { how, .. } => Some(*how),
         }
     }
 
     /// HTTP status code; 0 where there was no answer.
     pub fn code(&self) -> u16 {
         match self {
-            Failure::Status { status, .. } => status.code,
-            Failure::NoAnswer { .. } => 0,
+            RequestFailure::Status { status, .. } => status.code,
+            RequestFailure::NoAnswer { .. } => 0,
         }
     }
 
@@ -129,17 +129,17 @@ impl Failure {
     /// How long the hub asks to be left alone.
     pub fn asked_wait(&self) -> Duration {
         match self {
-            Failure::Status { retry_after, .. } => retry_after.unwrap_or_default(),
-            Failure::NoAnswer { .. } => Duration::ZERO,
+            RequestFailure::Status { retry_after, .. } => retry_after.unwrap_or_default(),
+            RequestFailure::NoAnswer { .. } => Duration::ZERO,
         }
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for RequestFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::NoAnswer { cause, .. } => f.write_str(cause),
-            Failure::Status { status, .. } => {
+            RequestFailure::NoAnswer { cause, .. } => f.write_str(cause),
+            RequestFailure::Status { status, .. } => {
                 write!(f, "the hub answered {}", code_name(status.code))?;
                 match status.message.as_str() {
                     "" => Ok(()),
@@ -150,9 +150,9 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for RequestFailure {}
 
-impl From<kube::Error> for Failure {
+impl From<kube::Error> for RequestFailure {
     fn from(error: kube::Error) -> Self {
         let how = if is_tls(&error) {
             How::Insecure
@@ -161,7 +161,7 @@ impl From<kube::Error> for Failure {
         } else {
             How::Broken
         };
-        Failure::NoAnswer {
+        RequestFailure::NoAnswer {
             cause: cause(&error),
             how,
         }

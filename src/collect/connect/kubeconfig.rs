@@ -47,7 +47,7 @@ impl KubeconfigOptions {
     }
 }
 
-struct Environment {
+struct ProcessEnvironment {
     kubeconfig: Option<OsString>,
     home: Option<PathBuf>,
     in_pod: bool,
@@ -58,7 +58,7 @@ struct Environment {
 pub(super) async fn connect(
     options: &KubeconfigOptions,
 ) -> Result<(Client, String, HubAccess), ConnectError> {
-    let environment = Environment {
+    let environment = ProcessEnvironment {
         kubeconfig: env::var_os("KUBECONFIG").filter(|value| !value.is_empty()),
         home: env::home_dir(),
         in_pod: env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
@@ -128,7 +128,7 @@ fn unusable(fault: ConnectFault, context: &str, place: &str, error: &dyn fmt::Di
 /// Reads the kubeconfig, and says from which files; none if there is only a pod's service account.
 fn find(
     options: &KubeconfigOptions,
-    environment: &Environment,
+    environment: &ProcessEnvironment,
 ) -> Result<Option<(Kubeconfig, String)>, ConnectError> {
     if let Some(path) = &options.path {
         return Ok(Some((read(path)?, path.display().to_string())));

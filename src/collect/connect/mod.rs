@@ -28,7 +28,7 @@ pub(crate) use self::{
         in_namespace, once, request, retry, segment, send, unhealthy_or_cut_off_once, within,
     },
     exec::{EXEC_INFO, ExecCredential, Hidden, exec_info, run_plugin},
-    failure::{Failure, How, LONGEST_WAIT, code_name, cut, one_line, read_status},
+    failure::{How, LONGEST_WAIT, RequestFailure, code_name, cut, one_line, read_status},
     kubeconfig::client_config,
     own_credentials::{OwnCredentials, Redaction, credentials_in, secrets_in},
 };

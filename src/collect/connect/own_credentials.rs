@@ -159,9 +159,9 @@ mod tests {
     use crate::{
         connect::{
             call::{REQUEST_TIMEOUT, TimedClient, read, request, send},
-            failure::Failure,
+            failure::RequestFailure,
         },
-        watch::lines::{Lines, WatchEvent},
+        watch::lines::{WatchEvent, WatchLines},
     };
 
     /// Nothing that a scanner would recognize.
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn assert_redacted(failure: &Failure) {
+    fn assert_redacted(failure: &RequestFailure) {
         let shown = format!("{failure} {failure:?}");
         assert!(!shown.contains(TOKEN) && !shown.contains("words"), "{shown}");
         assert!(shown.contains("user … is not known, nor …"), "{shown}");
@@ -218,7 +218,7 @@ mod tests {
         let profile = json!({"type": "ADDED", "object": object});
         let failure = json!({"type": "ERROR", "object": status()});
         let watch = hub(200, format!("{profile}\n{failure}\n"));
-        let mut lines = Lines::new(
+        let mut lines = WatchLines::new(
             send(&watch, request()).await.expect("a watch"),
             watch.secrets.clone(),
         );

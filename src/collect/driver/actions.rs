@@ -22,14 +22,14 @@ pub(super) struct ActionSpec {
     pub actors: &'static [DriverAction],
     /// The writes that the hub must allow: verbs and resources.
     pub writes: &'static [(&'static str, &'static str)],
-    pub requires: Requirement,
+    pub requires: Precondition,
     pub operation: Operation,
-    pub reaction: Reaction,
+    pub reaction: ExpectedReaction,
 }
 
 /// What there must be before the action.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Requirement {
+pub(super) enum Precondition {
     Nothing,
     /// The profile of the member.
     Profile,
@@ -54,7 +54,7 @@ pub(super) enum Operation {
 
 /// What ends the observation before its deadline.
 #[derive(Clone, Copy)]
-pub(super) enum Reaction {
+pub(super) enum ExpectedReaction {
     /// Nothing: the run sees what happens until the deadline.
     None,
     /// Nothing, until a lease may have expired as well.
@@ -99,9 +99,9 @@ const HOOK: ActionSpec = ActionSpec {
     action: Join,
     actors: &[Join, Leave],
     writes: &[],
-    requires: Requirement::Nothing,
+    requires: Precondition::Nothing,
     operation: Operation::CallHook,
-    reaction: Reaction::None,
+    reaction: ExpectedReaction::None,
 };
 const PLACEMENT_HOOK: ActionSpec = ActionSpec {
     actors: &[Place, Unplace],
@@ -112,49 +112,49 @@ const PLACEMENT_HOOK: ActionSpec = ActionSpec {
 const ACTIONS: &[ActionSpec] = &[
     ActionSpec { action: Join, ..HOOK },
     ActionSpec { action: Leave, ..HOOK },
-    ActionSpec { action: Break, requires: Requirement::HealthyProfile, reaction: Reaction::Shown(is_unhealthy), ..HOOK },
-    ActionSpec { action: Heal, reaction: Reaction::Shown(has_recovered), ..HOOK },
-    ActionSpec { action: Upgrade, requires: Requirement::Profile, reaction: Reaction::Shown(is_upgraded), ..HOOK },
+    ActionSpec { action: Break, requires: Precondition::HealthyProfile, reaction: ExpectedReaction::Shown(is_unhealthy), ..HOOK },
+    ActionSpec { action: Heal, reaction: ExpectedReaction::Shown(has_recovered), ..HOOK },
+    ActionSpec { action: Upgrade, requires: Precondition::Profile, reaction: ExpectedReaction::Shown(is_upgraded), ..HOOK },
     ActionSpec { action: Restart, actors: &[], ..HOOK },
-    ActionSpec { action: Disconnect, requires: Requirement::HealthyProfile, reaction: Reaction::LeaseExpired, ..HOOK },
-    ActionSpec { action: Reconnect, reaction: Reaction::Shown(has_recovered), ..HOOK },
+    ActionSpec { action: Disconnect, requires: Precondition::HealthyProfile, reaction: ExpectedReaction::LeaseExpired, ..HOOK },
+    ActionSpec { action: Reconnect, reaction: ExpectedReaction::Shown(has_recovered), ..HOOK },
     ActionSpec {
-        action: DeleteProfile, writes: &[("delete", PLURAL)], requires: Requirement::Profile, operation: Operation::DeleteProfile,
-        reaction: Reaction::ProfileFound, ..HOOK
+        action: DeleteProfile, writes: &[("delete", PLURAL)], requires: Precondition::Profile, operation: Operation::DeleteProfile,
+        reaction: ExpectedReaction::ProfileFound, ..HOOK
     },
     ActionSpec {
-        action: TamperStatus, writes: &[("patch", STATUS)], requires: Requirement::Profile, operation: Operation::SetField(&VERSION),
-        reaction: Reaction::Shown(|observation| is_restored(observation, &VERSION)), ..HOOK
+        action: TamperStatus, writes: &[("patch", STATUS)], requires: Precondition::Profile, operation: Operation::SetField(&VERSION),
+        reaction: ExpectedReaction::Shown(|observation| is_restored(observation, &VERSION)), ..HOOK
     },
     ActionSpec {
-        action: RemoveLabel, writes: PATCH, requires: Requirement::Profile, operation: Operation::SetField(&LABEL),
-        reaction: Reaction::Shown(|observation| is_restored(observation, &LABEL)), ..HOOK
+        action: RemoveLabel, writes: PATCH, requires: Precondition::Profile, operation: Operation::SetField(&LABEL),
+        reaction: ExpectedReaction::Shown(|observation| is_restored(observation, &LABEL)), ..HOOK
     },
     ActionSpec {
-        action: SetDisplayName, writes: PATCH, requires: Requirement::Profile, operation: Operation::SetField(&DISPLAY_NAME), ..HOOK
+        action: SetDisplayName, writes: PATCH, requires: Precondition::Profile, operation: Operation::SetField(&DISPLAY_NAME), ..HOOK
     },
-    ActionSpec { action: DeleteNamespace, requires: Requirement::Profile, operation: Operation::DeleteNamespace, ..HOOK },
-    ActionSpec { action: CreateNamespace, operation: Operation::CreateNamespace, reaction: Reaction::ProfileFound, ..HOOK },
+    ActionSpec { action: DeleteNamespace, requires: Precondition::Profile, operation: Operation::DeleteNamespace, ..HOOK },
+    ActionSpec { action: CreateNamespace, operation: Operation::CreateNamespace, reaction: ExpectedReaction::ProfileFound, ..HOOK },
     ActionSpec { action: PutForeignProfile, actors: &[], writes: CREATE, operation: Operation::CreateForeignObject, ..HOOK },
     ActionSpec { action: ChangeForeignProfile, actors: &[], writes: PATCH, operation: Operation::SetField(&DISPLAY_NAME), ..HOOK },
     ActionSpec {
         action: RecreateForeignProfile, actors: &[], writes: CREATE, operation: Operation::RecreateForeignObject,
-        reaction: Reaction::OthersEnded, ..HOOK
+        reaction: ExpectedReaction::OthersEnded, ..HOOK
     },
     ActionSpec { action: Place, ..PLACEMENT_HOOK },
     ActionSpec { action: Reschedule, ..PLACEMENT_HOOK },
     ActionSpec { action: Unplace, ..PLACEMENT_HOOK },
     ActionSpec {
         action: DeleteSlice, writes: &[("delete", PLACEMENT_PLURAL)], operation: Operation::DeleteSlice,
-        reaction: Reaction::SlicesRestored, ..PLACEMENT_HOOK
+        reaction: ExpectedReaction::SlicesRestored, ..PLACEMENT_HOOK
     },
     ActionSpec {
         action: EmptySlice, writes: &[("patch", PLACEMENT_PLURAL)], operation: Operation::EmptySlice,
-        reaction: Reaction::SlicesRestored, ..PLACEMENT_HOOK
+        reaction: ExpectedReaction::SlicesRestored, ..PLACEMENT_HOOK
     },
     ActionSpec {
         action: PutForeignSlice, actors: &[], writes: &[("create", PLACEMENT_PLURAL), ("delete", PLACEMENT_PLURAL)],
-        operation: Operation::CreateForeignObject, reaction: Reaction::OthersEnded, ..PLACEMENT_HOOK
+        operation: Operation::CreateForeignObject, reaction: ExpectedReaction::OthersEnded, ..PLACEMENT_HOOK
     },
 ];
 

@@ -17,7 +17,7 @@ use super::{Commands, DriverFile, DriverWrites, Journal, Touched, UndoEntry, cal
 use crate::{
     clock::Clock,
     connect::{Connection, HubAccess},
-    hub::{CollectError, Target, target},
+    hub::{CollectError, HubTarget, target},
 };
 
 /// The result of cleaning up, in lines for a person.
@@ -105,7 +105,7 @@ pub async fn clean(
 async fn undo_all(
     access: &HubAccess,
     hub: &Connection,
-    target: &Target,
+    target: &HubTarget,
     driver_file: &Path,
     journal: &Journal,
     cleaned: &mut Cleaned,
@@ -157,7 +157,7 @@ async fn call_hook(
 /// Reports the objects of runs whose journals are not here. These runs may still be active.
 async fn other_runs(
     hub: &Connection,
-    target: &Target,
+    target: &HubTarget,
     runs: &BTreeSet<String>,
 ) -> Result<Vec<String>, CleanError> {
     let mut messages = Vec::new();

@@ -39,15 +39,15 @@ pub struct DriverFile {
     #[schemars(schema_with = "hooks_schema")]
     pub hooks: BTreeMap<DriverAction, Vec<String>>,
     /// How long a hook may take.
-    timeout: Span,
+    timeout: NonZeroDuration,
     /// Additional environment variables of every hook.
     pub(super) env: BTreeMap<String, String>,
     /// How long the implementation may take to react.
     #[serde(deserialize_with = "read_patience")]
-    patience: Span,
+    patience: NonZeroDuration,
     /// How long it may take to react to some actions.
     #[schemars(schema_with = "patience_schema")]
-    patience_for: BTreeMap<DriverAction, Span>,
+    patience_for: BTreeMap<DriverAction, NonZeroDuration>,
     /// Whether the run offers fake members; `false` if `join` makes the members.
     stand_ins: Option<bool>,
     /// The implementer's own members.
@@ -64,7 +64,7 @@ pub struct DriverFile {
 
 /// A duration as people write it, and not zero. Two minutes by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Span(Duration);
+struct NonZeroDuration(Duration);
 
 /// Why a driver file cannot be used: what is wrong, where, and what to do. Quotes no value that may be a secret.
 #[derive(Debug, thiserror::Error)]
@@ -257,47 +257,47 @@ pub(super) fn check(problems: &[(bool, &str)]) -> Result<(), String> {
     problem.map_or(Ok(()), |(_, message)| Err((*message).to_owned()))
 }
 
-impl Default for Span {
+impl Default for NonZeroDuration {
     fn default() -> Self {
         Self(PATIENCE)
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for NonZeroDuration {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::parse(&String::deserialize(deserializer)?).map_err(D::Error::custom)
     }
 }
 
-impl Span {
+impl NonZeroDuration {
     fn parse(text: &str) -> Result<Self, &'static str> {
         let span = SignedDuration::from_str(text).ok();
         let duration = span.and_then(|span| Duration::try_from(span).ok());
         let duration = duration.filter(|duration| !duration.is_zero());
         let malformed = "give a duration with its unit, for example 30s, 2m or 1h30m";
-        duration.map(Span).ok_or(malformed)
+        duration.map(NonZeroDuration).ok_or(malformed)
     }
 }
 
 /// Reads the `patience` of all actions. The error for a map of actions says where those belong.
-fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Span, D::Error> {
+fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroDuration, D::Error> {
     #[derive(Deserialize)]
     #[serde(
         untagged,
-        expecting = "expected a duration, for example 2m; for single actions use `patienceFor`"
+        expecting = "expected a duration such as 2m; for single actions use `patienceFor`"
     )]
     enum AllActions {
         Text(String),
     }
     let AllActions::Text(text) = AllActions::deserialize(deserializer)?;
-    Span::parse(&text).map_err(D::Error::custom)
+    NonZeroDuration::parse(&text).map_err(D::Error::custom)
 }
 
 /// A program and its arguments. The error for another form says what a command is.
 struct Words(Vec<String>);
 
 impl<'de> Deserialize<'de> for Words {
-    // Not an untagged enum: that would refuse words like 8080 and true without quotes.
+    // Not an untagged enum: that would refuse words such as 8080 and true without quotes.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct WordsVisitor;
         impl<'de> Visitor<'de> for WordsVisitor {
@@ -331,7 +331,7 @@ pub(super) fn profile_key_text<'de, D: Deserializer<'de>>(
     key.map(Some).map_err(D::Error::custom)
 }
 
-impl JsonSchema for Span {
+impl JsonSchema for NonZeroDuration {
     fn schema_name() -> Cow<'static, str> {
         "Duration".into()
     }
@@ -348,7 +348,7 @@ fn hooks_schema(_: &mut SchemaGenerator) -> Schema {
 }
 
 fn patience_schema(generator: &mut SchemaGenerator) -> Schema {
-    by_action(|_| true, generator.subschema_for::<Span>())
+    by_action(|_| true, generator.subschema_for::<NonZeroDuration>())
 }
 
 fn by_action(is_listed: fn(DriverAction) -> bool, schema: Schema) -> Schema {

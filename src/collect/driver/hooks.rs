@@ -32,12 +32,12 @@ pub trait Hooks: Send + Sync {
     fn lacking(&self, action: DriverAction) -> Option<String>;
 
     /// Makes it act, and waits until that is done or `stop` is cancelled.
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called>;
+    fn call<'a>(&'a self, call: &'a HookRequest<'a>, stop: CancellationToken) -> BoxFuture<'a, Called>;
 }
 
 /// What the implementation should do.
 #[derive(Clone)]
-pub struct Call<'a> {
+pub struct HookRequest<'a> {
     /// The action.
     pub action: DriverAction,
     /// The member; none for the whole implementation.
@@ -72,7 +72,7 @@ pub(super) fn undoes(action: DriverAction) -> bool {
     UNDONE_BY.iter().any(|(_, undo)| *undo == action)
 }
 
-impl<'a> Call<'a> {
+impl<'a> HookRequest<'a> {
     /// A call for the whole implementation.
     pub(crate) fn of(action: DriverAction) -> Self {
         Self {
@@ -162,11 +162,11 @@ pub(super) async fn call_undo(
         ..PlacementRequest::default()
     };
     let is_on_placements = action.is_on_placements();
-    let call = Call {
+    let call = HookRequest {
         member: (!is_on_placements && !name.is_empty()).then_some(&member),
         placement: is_on_placements.then_some(&placement),
         profile: member.profile.clone(),
-        ..Call::of(action)
+        ..HookRequest::of(action)
     };
     hooks.call(&call, CancellationToken::new()).await
 }
@@ -225,7 +225,7 @@ impl Commands {
     }
 
     /// The variables of a hook; a variable without a value must not be set.
-    fn variables(&self, call: &Call) -> io::Result<[(&'static str, Option<String>); 10]> {
+    fn variables(&self, call: &HookRequest) -> io::Result<[(&'static str, Option<String>); 10]> {
         let member = match (call.member, call.kubeconfig) {
             (Some(member), Some(text)) => Some(self.keep(&member.name, text)?),
             (
@@ -264,7 +264,12 @@ impl Commands {
         ])
     }
 
-    async fn run(&self, call: &Call<'_>, hook: &[String], stop: CancellationToken) -> io::Result<Called> {
+    async fn run(
+        &self,
+        call: &HookRequest<'_>,
+        hook: &[String],
+        stop: CancellationToken,
+    ) -> io::Result<Called> {
         let command = self.command(hook, call)?;
         // After the variables, which add the member's credentials.
         let tail = Mutex::new(Tail::without(self.secrets.lock().clone()));
@@ -289,7 +294,7 @@ impl Commands {
         })
     }
 
-    fn command(&self, hook: &[String], call: &Call) -> io::Result<Command> {
+    fn command(&self, hook: &[String], call: &HookRequest) -> io::Result<Command> {
         let mut command = Command::new(self.file.program(hook));
         command
             .args(hook.iter().skip(1))
@@ -338,7 +343,7 @@ impl Hooks for Commands {
         (!has_hook).then(|| format!("the driver file has no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a HookRequest<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             let Some(hook) = self.file.hooks.get(&call.action) else {
                 return Called::failed("there is no such hook");

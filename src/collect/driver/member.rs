@@ -12,13 +12,13 @@ use serde_json::Value;
 use tokio::sync::SemaphorePermit;
 
 use super::{
-    Call, Called, FIELD_MANAGER, HookMember, OfferError, Offered, STOPPED, Session, Traits, UndoEntry,
+    Called, FIELD_MANAGER, HookMember, HookRequest, OfferError, Offered, STOPPED, Session, Traits, UndoEntry,
     late_deadline, session::fail,
 };
 use crate::{
     hub::{EvidenceRequest, secret_places, secrets_path},
     run::context::RunContext,
-    watch::{METADATA, Record, list_with},
+    watch::{HistoryRecord, METADATA, list_with},
 };
 
 const SECRETS_TICK: Duration = Duration::from_secs(5);
@@ -164,7 +164,7 @@ impl ScenarioMember {
     }
 
     /// The member's profile, once it is known.
-    pub fn profile<'r>(&self, record: &'r Record) -> Option<&'r ClusterProfile> {
+    pub fn profile<'r>(&self, record: &'r HistoryRecord) -> Option<&'r ClusterProfile> {
         record.history(self.uid.as_ref()?)?.current()
     }
 
@@ -174,7 +174,11 @@ impl ScenarioMember {
     }
 
     /// The member's profile: the known one, or one that was created since it joined.
-    pub fn find<'r>(&mut self, session: &Session<'_>, record: &'r Record) -> Option<&'r ClusterProfile> {
+    pub fn find<'r>(
+        &mut self,
+        session: &Session<'_>,
+        record: &'r HistoryRecord,
+    ) -> Option<&'r ClusterProfile> {
         if let Some(profile) = self.profile(record) {
             return Some(profile);
         }
@@ -268,13 +272,13 @@ impl ScenarioMember {
             }
             _ => {}
         }
-        let call = Call {
+        let call = HookRequest {
             member: Some(&self.member),
             kubeconfig: self.kubeconfig.as_deref(),
             profile: self.profile_ref(session).as_ref().map(ObjectKey::from),
             version,
             namespace: self.namespace.as_deref(),
-            ..Call::of(action)
+            ..HookRequest::of(action)
         };
         session.call(call).await
     }

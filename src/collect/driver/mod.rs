@@ -52,7 +52,7 @@ pub use self::{
     clean::{CleanError, Cleaned, clean},
     consumer_file::ConsumerFile,
     file::{DriverFile, DriverFileError},
-    hooks::{Call, Called, Commands, Hooks, Offer, OfferError, Offered},
+    hooks::{Called, Commands, HookRequest, Hooks, Offer, OfferError, Offered},
     journal::{Journal, JournalHead, replace_private_file},
 };
 pub(super) use self::{

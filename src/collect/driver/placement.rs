@@ -5,7 +5,7 @@ use evidence::{
     api::{ObjectKind, PlacementDecision},
 };
 
-use super::{Call, STOPPED, Session, UndoEntry};
+use super::{HookRequest, STOPPED, Session, UndoEntry};
 
 pub(super) struct ScenarioPlacement {
     scenario: Scenario,
@@ -58,9 +58,9 @@ impl ScenarioPlacement {
     }
 
     async fn call(&mut self, session: &Session<'_>, step: &mut DriverStep) {
-        let call = Call {
+        let call = HookRequest {
             placement: Some(&self.request),
-            ..Call::of(step.action)
+            ..HookRequest::of(step.action)
         };
         let mut called = session.call(call).await;
         if let Some(decision) = called.decision.take()

@@ -21,11 +21,11 @@ use tokio_util::sync::CancellationToken;
 
 use self::{
     act::ForeignObject,
-    table::{Actors, FEW, Order, SCENARIOS, ScenarioLine, ScenarioSpec},
+    table::{Actors, FEW, SCENARIOS, ScenarioLine, ScenarioOrder, ScenarioSpec},
 };
 use super::{
     DriverPlan, HookMember, ScenarioMember, ScenarioPlacement, Session, UndoEntry,
-    actions::{ActionSpec, Reaction, Requirement, Shown},
+    actions::{ActionSpec, ExpectedReaction, Precondition, Shown},
     is_healthy, is_selectable, late_deadline,
 };
 use crate::{clock::later, run::context::RunContext, watch::timeline};
@@ -58,13 +58,13 @@ async fn run_all(session: &Session<'_>) {
             .collect()
     };
     let parallel = async {
-        join_all(in_order(Order::SideBySide)).await;
-        for scenario in in_order(Order::AfterOthers) {
+        join_all(in_order(ScenarioOrder::SideBySide)).await;
+        for scenario in in_order(ScenarioOrder::AfterOthers) {
             scenario.await;
         }
         others_ended.cancel();
     };
-    futures::join!(parallel, join_all(in_order(Order::UntilOthersEnd)));
+    futures::join!(parallel, join_all(in_order(ScenarioOrder::UntilOthersEnd)));
 }
 
 struct DriverScenario<'s, 'a> {
@@ -319,8 +319,8 @@ impl DriverScenario<'_, '_> {
     }
 
     /// Checks that the member has the profile that an action requires. Waits until it is healthy, as long as a join may take.
-    async fn require(&mut self, requirement: Requirement) -> Result<(), String> {
-        if requirement == Requirement::Nothing {
+    async fn require(&mut self, precondition: Precondition) -> Result<(), String> {
+        if precondition == Precondition::Nothing {
             return Ok(());
         }
         let session = self.session;
@@ -329,7 +329,7 @@ impl DriverScenario<'_, '_> {
         let deadline = session
             .context
             .after(session.plan.file.patience_with(DriverAction::Join));
-        if requirement == Requirement::HealthyProfile && !session.wait_until(deadline, is_healthy).await {
+        if precondition == Precondition::HealthyProfile && !session.wait_until(deadline, is_healthy).await {
             return Err("the profile does not report that the member is healthy".to_owned());
         }
         self.before = self.current_profile();
@@ -337,16 +337,16 @@ impl DriverScenario<'_, '_> {
     }
 
     /// Observes a step until the reaction, or for the whole time if no reaction ends it.
-    async fn observe(&mut self, step: &mut DriverStep, reaction: Reaction) {
+    async fn observe(&mut self, step: &mut DriverStep, reaction: ExpectedReaction) {
         let session = self.session;
         let deadline = late_deadline(step);
         match reaction {
-            Reaction::None => _ = session.observe(step, deadline, || false).await,
-            Reaction::LeaseExpired => {
+            ExpectedReaction::None => _ = session.observe(step, deadline, || false).await,
+            ExpectedReaction::LeaseExpired => {
                 let deadline = deadline.max(later(step.deadline(), CUT_OFF));
                 session.observe(step, deadline, || false).await;
             }
-            Reaction::OthersEnded => {
+            ExpectedReaction::OthersEnded => {
                 session.observe(step, deadline, || false).await;
                 select! {
                     () = session.context.stop.cancelled() => {}
@@ -354,12 +354,12 @@ impl DriverScenario<'_, '_> {
                 }
                 step.observed_until = session.context.now();
             }
-            Reaction::ProfileFound => {
+            ExpectedReaction::ProfileFound => {
                 let member = self.member.as_mut().expect(NO_ACTOR);
                 let is_found = || member.find(session, &session.record()).is_some();
                 session.observe(step, deadline, is_found).await;
             }
-            Reaction::Shown(is_shown) => {
+            ExpectedReaction::Shown(is_shown) => {
                 let value = step.change.as_ref().and_then(|change| change.after.clone());
                 let has_reacted = || {
                     is_shown(&Shown {
@@ -370,7 +370,7 @@ impl DriverScenario<'_, '_> {
                 };
                 session.observe(step, deadline, has_reacted).await;
             }
-            Reaction::SlicesRestored => self.placement().observe_restored(session, step).await,
+            ExpectedReaction::SlicesRestored => self.placement().observe_restored(session, step).await,
         }
     }
 

@@ -17,13 +17,13 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Call, Called, DriverPlan, DriverWrites, MemberPool, ScenarioMember, UndoEntry, call_undo, capabilities,
-    kind_of, undoes,
+    Called, DriverPlan, DriverWrites, HookRequest, MemberPool, ScenarioMember, UndoEntry, call_undo,
+    capabilities, kind_of, undoes,
 };
 use crate::{
     clock::later,
     run::context::RunContext,
-    watch::{Record, timeline},
+    watch::{HistoryRecord, timeline},
 };
 
 pub(super) const STOPPED: &str = "the run was stopped";
@@ -97,11 +97,11 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub fn record(&self) -> MutexGuard<'_, Record> {
+    pub fn record(&self) -> MutexGuard<'_, HistoryRecord> {
         self.profiles.lock()
     }
 
-    pub fn slices(&self) -> MutexGuard<'_, Record<PlacementDecision>> {
+    pub fn slices(&self) -> MutexGuard<'_, HistoryRecord<PlacementDecision>> {
         self.slices.lock()
     }
 
@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
     }
 
     /// Calls a hook, unless the run is stopped; also then if it undoes what another hook did.
-    pub async fn call(&self, call: Call<'_>) -> Called {
+    pub async fn call(&self, call: HookRequest<'_>) -> Called {
         let stop = if undoes(call.action) {
             CancellationToken::new()
         } else {
@@ -317,7 +317,7 @@ pub(super) fn late_deadline(step: &DriverStep) -> Timestamp {
     later(step.deadline(), timeline::BRIEF.unsigned_abs())
 }
 
-fn shows<T: Tracked>(record: &Record<T>, object: &ObjectRef) -> bool {
+fn shows<T: Tracked>(record: &HistoryRecord<T>, object: &ObjectRef) -> bool {
     record.history(&object.uid).is_some_and(|history| {
         let mut versions = history.versions.iter().rev();
         versions.any(|version| version.object.metadata().resource_version == object.resource_version)

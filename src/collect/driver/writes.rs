@@ -23,8 +23,8 @@ use tokio::time::{Instant, sleep};
 
 use super::{FieldChange, UndoEntry};
 use crate::{
-    connect::{ATTEMPTS, Failure, TimedClient, call, get, segment},
-    hub::Target,
+    connect::{ATTEMPTS, RequestFailure, TimedClient, call, get, segment},
+    hub::HubTarget,
     watch::fold_list,
 };
 
@@ -44,12 +44,12 @@ impl Touched {
     }
 }
 
-pub(crate) struct Deleted {
+pub(crate) struct DeletedObject {
     object: ObjectRef,
     pub finalizers: Vec<String>,
 }
 
-impl fmt::Display for Deleted {
+impl fmt::Display for DeletedObject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "deleted {}", self.object)?;
         if self.finalizers.is_empty() {
@@ -61,7 +61,7 @@ impl fmt::Display for Deleted {
 
 pub(crate) struct DriverWrites<'a> {
     client: &'a TimedClient,
-    target: &'a Target,
+    target: &'a HubTarget,
     run: &'a str,
     /// The uids that may be written to.
     uids: Mutex<HashSet<String>>,
@@ -70,7 +70,7 @@ pub(crate) struct DriverWrites<'a> {
 
 impl<'a> DriverWrites<'a> {
     /// A writer that may write to nothing yet. Adds each object that it writes to to `touched`.
-    pub fn new(client: &'a TimedClient, target: &'a Target, run: &'a str, touched: Touched) -> Self {
+    pub fn new(client: &'a TimedClient, target: &'a HubTarget, run: &'a str, touched: Touched) -> Self {
         Self {
             client,
             target,
@@ -102,7 +102,7 @@ impl<'a> DriverWrites<'a> {
         &self,
         key: &ObjectKey,
         mut labels: BTreeMap<String, String>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestFailure> {
         let manager = labels.entry(names::LABEL_MANAGER.to_owned());
         manager.or_insert_with(|| FIELD_MANAGER.to_owned());
         let spec = json!({"displayName": key.name, "clusterManager": {"name": FIELD_MANAGER}});
@@ -116,7 +116,7 @@ impl<'a> DriverWrites<'a> {
         key: &ObjectKey,
         labels: BTreeMap<String, String>,
         decisions: &Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestFailure> {
         let slice = json!({"schedulerName": FIELD_MANAGER, "decisions": decisions});
         self.create(ObjectKind::PlacementDecision, key, labels, slice)
             .await
@@ -129,7 +129,7 @@ impl<'a> DriverWrites<'a> {
         key: &ObjectKey,
         mut labels: BTreeMap<String, String>,
         mut object: Value,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestFailure> {
         labels.insert(LABEL_RUN.to_owned(), self.run.to_owned());
         object["apiVersion"] = format!("{}/{}", names::GROUP, self.target.version_of(kind)).into();
         object["kind"] = kind.name().into();
@@ -142,13 +142,13 @@ impl<'a> DriverWrites<'a> {
         Ok(created)
     }
 
-    pub async fn delete(&self, object: &ObjectRef) -> Result<(), Failure> {
+    pub async fn delete(&self, object: &ObjectRef) -> Result<(), RequestFailure> {
         self.claim(object)?;
         self.delete_at(&self.path(object), &object.uid).await
     }
 
     /// Sets or removes a field of a profile. Returns the profile in its new version.
-    pub async fn set(&self, change: &FieldChange) -> Result<ObjectRef, Failure> {
+    pub async fn set(&self, change: &FieldChange) -> Result<ObjectRef, RequestFailure> {
         let value = change.after.clone().map(Value::from);
         let before = change.before.as_deref();
         let stored = self.set_field(&change.profile, &change.pointer, before, value);
@@ -156,7 +156,7 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Restores a field, unless another client has changed it since.
-    pub async fn restore(&self, change: &FieldChange) -> Result<(), Failure> {
+    pub async fn restore(&self, change: &FieldChange) -> Result<(), RequestFailure> {
         let profile = &change.profile;
         self.claim(profile)?;
         for _ in 0..ATTEMPTS {
@@ -178,23 +178,25 @@ impl<'a> DriverWrites<'a> {
                 outcome => return outcome.map(|_| ()),
             }
         }
-        Err(Failure::broken("other clients change the object all the time"))
+        Err(RequestFailure::broken(
+            "other clients change the object all the time",
+        ))
     }
 
     /// Gives a slice these decisions. Returns the slice from the API server's response.
-    pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<Value, Failure> {
+    pub async fn decide(&self, slice: &ObjectRef, decisions: &Value) -> Result<Value, RequestFailure> {
         self.set_field(slice, "/decisions", None, Some(decisions.clone()))
             .await
     }
 
     /// Gives a profile a status. Returns the profile from the API server's response.
-    pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<Value, Failure> {
+    pub async fn set_status(&self, profile: &ObjectRef, status: &Value) -> Result<Value, RequestFailure> {
         self.set_field(profile, "/status", None, Some(status.clone()))
             .await
     }
 
     /// The finalizers of an object. None if the object no longer exists.
-    pub async fn finalizers(&self, object: &ObjectRef) -> Result<Option<Vec<String>>, Failure> {
+    pub async fn finalizers(&self, object: &ObjectRef) -> Result<Option<Vec<String>>, RequestFailure> {
         let current = self.get(object).await?;
         Ok(current.map(|current| {
             let finalizers = current["metadata"]["finalizers"].as_array().into_iter().flatten();
@@ -204,7 +206,7 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Removes all finalizers of a deleted object.
-    async fn release(&self, object: &ObjectRef) -> Result<(), Failure> {
+    async fn release(&self, object: &ObjectRef) -> Result<(), RequestFailure> {
         match self.set_field(object, "/metadata/finalizers", None, None).await {
             // It is gone, or has none.
             Err(failure) if matches!(failure.code(), 404 | 409 | 422) => Ok(()),
@@ -219,7 +221,7 @@ impl<'a> DriverWrites<'a> {
         namespaces: &[String],
         patience: Duration,
         is_stopped: impl Fn() -> bool,
-    ) -> (Vec<Deleted>, Result<(), Failure>) {
+    ) -> (Vec<DeletedObject>, Result<(), RequestFailure>) {
         let (mut waiting, mut failed) = (Vec::new(), None);
         for kind in [ObjectKind::PlacementDecision, ObjectKind::ClusterProfile] {
             for namespace in namespaces {
@@ -250,7 +252,7 @@ impl<'a> DriverWrites<'a> {
         let mut deleted = Vec::new();
         for object in waiting {
             match self.wait_for_finalizers(&object, is_over).await {
-                Ok(finalizers) => deleted.push(Deleted { object, finalizers }),
+                Ok(finalizers) => deleted.push(DeletedObject { object, finalizers }),
                 Err(failure) => _ = failed.get_or_insert(failure),
             }
         }
@@ -262,7 +264,7 @@ impl<'a> DriverWrites<'a> {
         &self,
         object: &ObjectRef,
         is_over: impl Fn() -> bool,
-    ) -> Result<Vec<String>, Failure> {
+    ) -> Result<Vec<String>, RequestFailure> {
         while let Some(finalizers) = self.finalizers(object).await? {
             if is_over() {
                 self.release(object).await?;
@@ -274,7 +276,7 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Undoes a change on the hub. Returns what was done, for a person; nothing if the entry is a hook.
-    pub async fn undo(&self, entry: &UndoEntry) -> Result<Vec<String>, Failure> {
+    pub async fn undo(&self, entry: &UndoEntry) -> Result<Vec<String>, RequestFailure> {
         match entry {
             UndoEntry::Hook { .. } => Ok(Vec::new()),
             UndoEntry::Field(change) => {
@@ -295,7 +297,7 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Creates a namespace with the label of the run.
-    pub async fn create_namespace(&self, name: &str) -> Result<(), Failure> {
+    pub async fn create_namespace(&self, name: &str) -> Result<(), RequestFailure> {
         let namespace = json!({
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -307,7 +309,7 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Deletes a namespace with all that is in it, if it exists and has the label of the run.
-    pub async fn delete_namespace(&self, name: &str) -> Result<(), Failure> {
+    pub async fn delete_namespace(&self, name: &str) -> Result<(), RequestFailure> {
         let path = format!("/api/v1/namespaces/{}", segment(name));
         let current: Value = match get(self.client, &path).await {
             Err(failure) if failure.code() == 404 => return Ok(()),
@@ -328,7 +330,7 @@ impl<'a> DriverWrites<'a> {
         pointer: &str,
         before: Option<&str>,
         value: Option<Value>,
-    ) -> Result<Value, Failure> {
+    ) -> Result<Value, RequestFailure> {
         self.claim(object)?;
         let change = match value {
             Some(value) => json!({"op": "add", "path": pointer, "value": value}),
@@ -342,13 +344,13 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Patches an object. Returns it from the API server's response.
-    async fn patch(&self, path: &str, patch: &Value) -> Result<Value, Failure> {
+    async fn patch(&self, path: &str, patch: &Value) -> Result<Value, RequestFailure> {
         let path = format!("{path}?fieldManager={FIELD_MANAGER}");
         call(self.client, Method::PATCH, &path, Some(patch)).await
     }
 
     /// Deletes the object at `path` if it has that uid. An object that is gone is fine.
-    async fn delete_at(&self, path: &str, uid: &str) -> Result<(), Failure> {
+    async fn delete_at(&self, path: &str, uid: &str) -> Result<(), RequestFailure> {
         let options = json!({
             "apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid},
         });
@@ -359,7 +361,7 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Reads an object. None if it no longer exists.
-    async fn get(&self, object: &ObjectRef) -> Result<Option<Value>, Failure> {
+    async fn get(&self, object: &ObjectRef) -> Result<Option<Value>, RequestFailure> {
         match get::<Value>(self.client, &self.path(object)).await {
             Err(failure) if failure.code() == 404 => Ok(None),
             current => {
@@ -369,8 +371,8 @@ impl<'a> DriverWrites<'a> {
     }
 
     /// Checks that an object may be written to, and records that it is.
-    fn claim(&self, object: &ObjectRef) -> Result<(), Failure> {
-        self.check(object).map_err(Failure::broken)?;
+    fn claim(&self, object: &ObjectRef) -> Result<(), RequestFailure> {
+        self.check(object).map_err(RequestFailure::broken)?;
         self.touch(kind_of(object), ObjectKey::from(object));
         Ok(())
     }
@@ -393,11 +395,11 @@ pub(super) fn kind_of(object: &ObjectRef) -> ObjectKind {
 /// does not serve the kind.
 pub(crate) async fn list_labelled(
     client: &TimedClient,
-    target: &Target,
+    target: &HubTarget,
     kind: ObjectKind,
     namespace: &str,
     run: Option<&str>,
-) -> Result<Vec<Value>, Failure> {
+) -> Result<Vec<Value>, RequestFailure> {
     if kind == ObjectKind::PlacementDecision && !target.has_placements() {
         return Ok(Vec::new());
     }

@@ -6,7 +6,7 @@ use evidence::{
 };
 
 use super::rbac::Grants;
-use crate::connect::{Failure, How};
+use crate::connect::{How, RequestFailure};
 
 /// Why there is no evidence at all. What is missed later, once profiles were seen, is a gap in the evidence instead.
 #[derive(Debug, thiserror::Error)]
@@ -108,24 +108,29 @@ pub enum CollectError {
 
 impl CollectError {
     /// Turns a failed request into the error that ends the run.
-    pub(crate) fn of(failure: &Failure, hub: &str, action: &'static str) -> Self {
+    pub(crate) fn of(failure: &RequestFailure, hub: &str, action: &'static str) -> Self {
         let (hub, cause) = (hub.to_owned(), failure.to_string());
         match failure {
-            Failure::NoAnswer {
+            RequestFailure::NoAnswer {
                 how: How::Insecure, ..
             } => CollectError::Insecure { hub, cause },
-            Failure::NoAnswer { .. } => CollectError::Unreachable {
+            RequestFailure::NoAnswer { .. } => CollectError::Unreachable {
                 hub,
                 cause,
                 slow: failure.is_silence(),
             },
-            Failure::Status { status, .. } if status.code == 401 => CollectError::Unauthorized { hub },
-            Failure::Status { .. } => CollectError::Failed { action, cause },
+            RequestFailure::Status { status, .. } if status.code == 401 => CollectError::Unauthorized { hub },
+            RequestFailure::Status { .. } => CollectError::Failed { action, cause },
         }
     }
 
     /// Turns a failed list of objects of these namespaces into the error that ends the run.
-    pub(crate) fn of_list(kind: ObjectKind, failure: &Failure, hub: &str, namespaces: &[String]) -> Self {
+    pub(crate) fn of_list(
+        kind: ObjectKind,
+        failure: &RequestFailure,
+        hub: &str,
+        namespaces: &[String],
+    ) -> Self {
         match (failure.code(), kind) {
             (403, _) => Self::forbidden(kind, failure.to_string(), namespaces),
             (_, ObjectKind::ClusterProfile) => Self::of(failure, hub, "list ClusterProfiles"),

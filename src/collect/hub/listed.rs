@@ -5,19 +5,19 @@ use serde_json::Value;
 
 use super::permissions::Permissions;
 use crate::{
-    connect::{Failure, TimedClient, get, in_namespace, segment},
+    connect::{RequestFailure, TimedClient, get, in_namespace, segment},
     random_bytes,
     watch::{fold_list, list},
 };
 
 /// The objects that could be read, and those that could not.
 #[derive(Default)]
-pub(crate) struct Listed<T> {
+pub(crate) struct ListedObjects<T> {
     pub objects: Vec<T>,
     pub unreadable: Vec<Unreadable>,
 }
 
-impl<T> Listed<T> {
+impl<T> ListedObjects<T> {
     fn add(&mut self, read: Result<T, Box<Unreadable>>) {
         match read {
             Ok(object) => self.objects.push(object),
@@ -38,8 +38,8 @@ pub(crate) async fn namespaces(
     client: &TimedClient,
     permissions: &Permissions,
     scope: &[String],
-) -> Result<Listed<Namespace>, Failure> {
-    let mut namespaces = Listed::default();
+) -> Result<ListedObjects<Namespace>, RequestFailure> {
+    let mut namespaces = ListedObjects::default();
     if permissions.allows("list", "", "namespaces", "") != Some(false) {
         let add = |json: &[u8]| namespaces.add(lenient::namespace(json));
         list(client, "/api/v1/namespaces", add).await?;
@@ -81,9 +81,12 @@ const OTHER_TYPES: [&str; 4] = [
 ];
 
 /// Lists and digests the labelled Secrets, sorted by namespace and name. No failure holds anything of a Secret.
-pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<Listed<Secret>, Failure> {
+pub(crate) async fn secrets(
+    client: &TimedClient,
+    places: &[String],
+) -> Result<ListedObjects<Secret>, RequestFailure> {
     let digester = new_digester();
-    let mut listed = Listed::default();
+    let mut listed = ListedObjects::default();
     for namespace in places {
         let add = |json: &[u8]| {
             listed.add(match serde_json::from_slice::<Value>(json) {
@@ -106,7 +109,7 @@ pub(crate) async fn secrets(client: &TimedClient, places: &[String]) -> Result<L
 pub(crate) async fn unlabelled_secrets(
     client: &TimedClient,
     namespace: &str,
-) -> Result<Vec<UnlabelledSecret>, Failure> {
+) -> Result<Vec<UnlabelledSecret>, RequestFailure> {
     let digester = new_digester();
     let add = |items: &mut Vec<UnlabelledSecret>, json: &[u8]| {
         let value = serde_json::from_slice::<Value>(json).unwrap_or_default();

@@ -16,7 +16,7 @@ pub(crate) use self::{
     error::CollectError,
     listed::{may_read_namespaces, secret_places, secrets_path},
     permissions::{Permissions, places},
-    target::{Target, target},
+    target::{HubTarget, target},
 };
 
 pub(crate) const SINGLE_SNAPSHOT: Reason =

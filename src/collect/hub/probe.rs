@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 
 use super::{
     permissions::{Permissions, places},
-    target::Target,
+    target::HubTarget,
 };
 use crate::{
     clock::Clock,
-    connect::{Failure, TimedClient, once, segment},
+    connect::{RequestFailure, TimedClient, once, segment},
 };
 
 /// At most so many managers are probed, each with one profile: all fall under the same rules of the hub.
@@ -39,7 +39,7 @@ fn may_patch(permissions: &Permissions, namespace: &str) -> bool {
 pub(crate) async fn probe<'a>(
     client: &TimedClient,
     clock: Clock,
-    target: &Target,
+    target: &HubTarget,
     permissions: &Permissions,
     profiles: impl Iterator<Item = &'a ClusterProfile>,
 ) -> Vec<Probe> {
@@ -82,7 +82,7 @@ fn change(manager: &str) -> Value {
     })
 }
 
-fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
+fn outcome(answer: Result<Value, RequestFailure>, manager: &str) -> ProbeOutcome {
     match answer {
         Ok(object) if object["spec"]["clusterManager"]["name"] == manager => ProbeOutcome::Accepted,
         Ok(_) => ProbeOutcome::Unanswered {
@@ -90,7 +90,7 @@ fn outcome(answer: Result<Value, Failure>, manager: &str) -> ProbeOutcome {
             message: "the hub accepted the request, but answered with another manager than the one sent"
                 .to_owned(),
         },
-        Err(Failure::Status { status, .. }) if is_about_the_manager(&status) => {
+        Err(RequestFailure::Status { status, .. }) if is_about_the_manager(&status) => {
             let fields = causes(&status).iter().map(|cause| cause.field.clone());
             ProbeOutcome::Refused {
                 code: status.code,
@@ -149,7 +149,7 @@ mod tests {
         let status = Box::new(read_status(&status.to_string()));
         let retry_after = None;
         matches!(
-            outcome(Err(Failure::Status { status, retry_after }), "m"),
+            outcome(Err(RequestFailure::Status { status, retry_after }), "m"),
             ProbeOutcome::Refused { .. }
         )
     }
@@ -173,7 +173,7 @@ mod tests {
         assert!(!refused(400, &webhook("does not support dry run"), &[]));
         assert!(!refused(409, "clusterManager: the object has been modified", &[]));
         assert!(!refused(500, "clusterManager", &[]));
-        let silent = outcome(Err(Failure::broken("gone")), "m");
+        let silent = outcome(Err(RequestFailure::broken("gone")), "m");
         assert!(matches!(silent, ProbeOutcome::Unanswered { code: 0, .. }));
     }
 

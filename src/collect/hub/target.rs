@@ -18,8 +18,8 @@ use super::{
 use crate::{
     clock::{Clock, Skew},
     connect::{
-        ATTEMPTS, Failure, TimedClient, call::read, get, in_namespace, one_line, request, retry, segment,
-        send, unhealthy_or_cut_off_once,
+        ATTEMPTS, RequestFailure, TimedClient, call::read, get, in_namespace, one_line, request, retry,
+        segment, send, unhealthy_or_cut_off_once,
     },
 };
 
@@ -31,13 +31,13 @@ const LONGEST_VERSION: usize = 63;
 
 /// What is known of the hub before anything is listed.
 #[derive(Clone, Debug)]
-pub(crate) struct Target {
+pub(crate) struct HubTarget {
     /// The hub, as the evidence names it. It has no version of PlacementDecision if they are not wanted, or not served.
     pub hub: Hub,
     pub skew: Skew,
 }
 
-impl Target {
+impl HubTarget {
     /// Reads the CRDs, where the runner may.
     pub async fn describe(&mut self, client: &TimedClient, permissions: &Permissions) {
         if permissions.allows("get", CRD_GROUP, "customresourcedefinitions", "") != Some(false) {
@@ -67,7 +67,7 @@ impl Target {
     }
 }
 
-/// Asks the hub for its version and for the API versions that it serves. [`Target::describe`] reads the CRDs.
+/// Asks the hub for its version and for the API versions that it serves. [`HubTarget::describe`] reads the CRDs.
 /// Fails if the hub serves no ClusterProfiles in a usable version, or no PlacementDecisions although they are needed.
 pub(crate) async fn target(
     client: &TimedClient,
@@ -76,9 +76,9 @@ pub(crate) async fn target(
     claim: &Claim,
     placements: Option<Edition>,
     api_version: Option<&str>,
-) -> Result<Target, CollectError> {
+) -> Result<HubTarget, CollectError> {
     let failed =
-        |failure: Failure| CollectError::of(&failure, hub, "ask the hub which API versions it serves");
+        |failure: RequestFailure| CollectError::of(&failure, hub, "ask the hub which API versions it serves");
     let mut skew = Skew::default();
     let server_version = match timed(client, clock, "/version", &mut skew).await {
         Ok(version) => version["gitVersion"].as_str().map(str::to_owned),
@@ -137,7 +137,7 @@ pub(crate) async fn target(
         placement_version,
         ..Hub::default()
     };
-    Ok(Target { hub, skew })
+    Ok(HubTarget { hub, skew })
 }
 
 /// The first of the versions in which the hub serves a kind.
@@ -145,7 +145,7 @@ async fn first_served(
     client: &TimedClient,
     versions: &[&str],
     kind: ObjectKind,
-) -> Result<Option<String>, Failure> {
+) -> Result<Option<String>, RequestFailure> {
     for version in versions {
         if serves(client, version, kind).await? {
             return Ok(Some((*version).to_owned()));
@@ -168,7 +168,7 @@ async fn served_by_crd(client: &TimedClient, kind: ObjectKind) -> Vec<ServedVers
 }
 
 /// Whether that version of the group has objects of that kind: other kinds have versions in it too.
-async fn serves(client: &TimedClient, version: &str, kind: ObjectKind) -> Result<bool, Failure> {
+async fn serves(client: &TimedClient, version: &str, kind: ObjectKind) -> Result<bool, RequestFailure> {
     let path = format!("/apis/{}/{}", names::GROUP, segment(version));
     match get::<Value>(client, &path).await {
         Ok(list) => Ok(texts(&list["resources"], "name").any(|name| name == kind.plural())),
@@ -182,7 +182,12 @@ fn texts<'v>(list: &'v Value, field: &'static str) -> impl Iterator<Item = &'v s
     items.filter_map(move |item| item[field].as_str())
 }
 
-async fn timed(client: &TimedClient, clock: Clock, path: &str, skew: &mut Skew) -> Result<Value, Failure> {
+async fn timed(
+    client: &TimedClient,
+    clock: Clock,
+    path: &str,
+    skew: &mut Skew,
+) -> Result<Value, RequestFailure> {
     let (object, new_skew) = retry(ATTEMPTS, unhealthy_or_cut_off_once(), || async {
         let (requested_at, mut new_skew) = (clock.now(), *skew);
         let response = send(client, request(Method::GET, path)?).await?;

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    connect::{ClientError, Failure, Hidden, TimedClient, alone, client_config, exec, retry},
+    connect::{ClientError, Hidden, RequestFailure, TimedClient, alone, client_config, exec, retry},
     plugins::{PluginRequest, Plugins},
     watch::fold_list,
 };
@@ -57,11 +57,11 @@ pub(super) async fn list_ways(
     hub: &TimedClient,
     paths: &[String],
     read: impl Fn(&[u8]) -> Option<MemberAccess>,
-) -> Result<Vec<MemberAccess>, Failure> {
+) -> Result<Vec<MemberAccess>, RequestFailure> {
     let mut accesses = Vec::new();
     for path in paths {
         let add = |accesses: &mut Vec<_>, json: &[u8]| accesses.extend(read(json));
-        accesses.extend(retry(ATTEMPTS, Failure::may_pass, || fold_list(hub, path, add)).await?);
+        accesses.extend(retry(ATTEMPTS, RequestFailure::may_pass, || fold_list(hub, path, add)).await?);
     }
     accesses.sort_by_cached_key(MemberAccess::id);
     Ok(accesses)
@@ -342,7 +342,7 @@ async fn log_in(asker: &Asker) -> LoginOutcome {
     }
 }
 
-async fn everything(asker: &Asker) -> Result<bool, Failure> {
+async fn everything(asker: &Asker) -> Result<bool, RequestFailure> {
     let question: Value = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": "*", "group": "*", "version": "*", "resource": "*"}},
@@ -351,7 +351,7 @@ async fn everything(asker: &Asker) -> Result<bool, Failure> {
     answer["status"]["allowed"].as_bool().ok_or_else(unreadable)
 }
 
-fn no_login(asker: &Asker, failure: &Failure) -> LoginOutcome {
+fn no_login(asker: &Asker, failure: &RequestFailure) -> LoginOutcome {
     if failure.code() == 401 {
         return refused("Unauthorized");
     }

@@ -40,7 +40,7 @@ const BETWEEN: Duration = Duration::from_secs(5);
 const ALL: Duration = Duration::from_secs(180);
 
 /// An endpoint as the profile names it, and where to call it.
-struct Endpoint {
+struct ProfileEndpoint {
     text: String,
     urls: Vec<String>,
     /// The CA and the name of that server's certificate by an access provider, in the format of a kubeconfig.
@@ -71,7 +71,7 @@ pub(crate) async fn call<'a>(
 
 /// Calls the endpoints of a profile side by side; again where none of them answers.
 async fn call_all_of(profile: &ClusterProfile, dial: &dyn Dial, clock: Clock) -> Vec<EndpointCall> {
-    let endpoints = Endpoint::all_of(profile);
+    let endpoints = ProfileEndpoint::all_of(profile);
     let profile = ObjectRef::from(profile);
     let mut calls = Vec::new();
     for attempt in 0..ATTEMPTS {
@@ -97,7 +97,7 @@ async fn call_all_of(profile: &ClusterProfile, dial: &dyn Dial, clock: Clock) ->
     calls
 }
 
-impl Endpoint {
+impl ProfileEndpoint {
     /// The usable endpoints of a profile.
     fn all_of(profile: &ClusterProfile) -> Vec<Self> {
         let property = profile.property(PROPERTY_ENDPOINTS);

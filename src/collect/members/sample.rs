@@ -22,8 +22,8 @@ use zeroize::Zeroizing;
 use crate::{
     clock::{Clock, date},
     connect::{
-        Failure, How, NO_WHOLE_ANSWER, TimedClient, answer, body, call::read, code_name, once, one_line,
-        request, retry, secrets_in, segment, send, within,
+        How, NO_WHOLE_ANSWER, RequestFailure, TimedClient, answer, body, call::read, code_name, once,
+        one_line, request, retry, secrets_in, segment, send, within,
     },
     subprocess::without,
     watch::{SMALL, SMALL_AND_LAST, list, list_head, list_with},
@@ -71,7 +71,7 @@ impl Asker {
     }
 
     /// Gets what is at `path`, whatever the member answers.
-    pub async fn answer(&self, path: &str) -> Result<(StatusCode, Bytes), Failure> {
+    pub async fn answer(&self, path: &str) -> Result<(StatusCode, Bytes), RequestFailure> {
         within(REQUEST, NO_WHOLE_ANSWER, async {
             let response = answer(&self.client, request(Method::GET, path)?).await?;
             Ok((response.status(), body(response, &self.client).await?))
@@ -79,8 +79,8 @@ impl Asker {
         .await
     }
 
-    pub async fn get(&self, path: &str) -> Result<(Value, HeaderMap), Failure> {
-        let attempts = retry(ATTEMPTS, Failure::is_unhealthy, || async {
+    pub async fn get(&self, path: &str) -> Result<(Value, HeaderMap), RequestFailure> {
+        let attempts = retry(ATTEMPTS, RequestFailure::is_unhealthy, || async {
             let response = send(&self.client, request(Method::GET, path)?).await?;
             let headers = response.headers().clone();
             let object: Map<String, Value> = read(response, path, &self.client).await?;
@@ -90,8 +90,8 @@ impl Asker {
     }
 
     /// Asks a question about oneself, which stores nothing.
-    pub async fn review(&self, path: &str, review: &Value) -> Result<Value, Failure> {
-        let attempts = retry(ATTEMPTS, Failure::is_unhealthy, || async {
+    pub async fn review(&self, path: &str, review: &Value) -> Result<Value, RequestFailure> {
+        let attempts = retry(ATTEMPTS, RequestFailure::is_unhealthy, || async {
             let answer: Map<String, Value> = once(&self.client, Method::POST, path, Some(review)).await?;
             Ok(answer.into())
         });
@@ -100,9 +100,9 @@ impl Asker {
 
     /// Why there is no answer to use, in one line. Holds nothing of what the member said. `right` is what would let the
     /// runner in.
-    pub fn describe(&self, failure: &Failure, right: &str) -> Reason {
+    pub fn describe(&self, failure: &RequestFailure, right: &str) -> Reason {
         match (failure, failure.code()) {
-            (Failure::NoAnswer { cause, how }, _) => {
+            (RequestFailure::NoAnswer { cause, how }, _) => {
                 let insecure = if *how == How::Insecure {
                     "no secure connection: "
                 } else {
@@ -123,8 +123,8 @@ impl Asker {
     }
 }
 
-pub(super) fn unreadable() -> Failure {
-    Failure::broken("what the member answered cannot be read")
+pub(super) fn unreadable() -> RequestFailure {
+    RequestFailure::broken("what the member answered cannot be read")
 }
 
 /// Shorter values are words that other texts contain, too.
@@ -173,7 +173,7 @@ pub(super) async fn take_sample(asker: &Asker, clock: Clock) -> MemberSample {
     for part in MemberPart::ALL {
         let result = timeout_at(deadline, asker.ask(part, clock, &mut sample)).await;
         let no_time = format!("no time was left: a sample takes at most {} s", LOOK.as_secs());
-        let result = result.unwrap_or_else(|_| Err(Failure::broken(no_time)));
+        let result = result.unwrap_or_else(|_| Err(RequestFailure::broken(no_time)));
         let Err(failure) = result else {
             continue;
         };
@@ -201,7 +201,12 @@ fn all_missing(reason: &Reason) -> BTreeMap<MemberPart, Reason> {
 }
 
 impl Asker {
-    async fn ask(&self, part: MemberPart, clock: Clock, data: &mut MemberSample) -> Result<(), Failure> {
+    async fn ask(
+        &self,
+        part: MemberPart,
+        clock: Clock,
+        data: &mut MemberSample,
+    ) -> Result<(), RequestFailure> {
         match part {
             MemberPart::Readyz => data.readyz = Some(Arc::new(self.readyz().await?)),
             MemberPart::Version => data.version = Some(self.version().await?),
@@ -215,18 +220,18 @@ impl Asker {
         Ok(())
     }
 
-    async fn readyz(&self) -> Result<Readyz, Failure> {
+    async fn readyz(&self) -> Result<Readyz, RequestFailure> {
         let (status, body) = self.answer("/readyz?verbose").await?;
         readyz(status, &body, self)
     }
 
-    async fn version(&self) -> Result<Arc<str>, Failure> {
+    async fn version(&self) -> Result<Arc<str>, RequestFailure> {
         let (version, _) = self.get("/version").await?;
         let version = version["gitVersion"].as_str().ok_or_else(unreadable)?;
         Ok(self.clean.words(version).into())
     }
 
-    async fn leases(&self, clock: Clock) -> Result<Arc<[Lease]>, Failure> {
+    async fn leases(&self, clock: Clock) -> Result<Arc<[Lease]>, RequestFailure> {
         let mut leases = Vec::new();
         for name in LEASES {
             leases.extend(self.lease(name, clock).await?);
@@ -235,7 +240,7 @@ impl Asker {
     }
 
     /// A lease with its age by the member's clock, if its answer has a Date: clocks need not agree.
-    async fn lease(&self, name: &str, clock: Clock) -> Result<Option<Lease>, Failure> {
+    async fn lease(&self, name: &str, clock: Clock) -> Result<Option<Lease>, RequestFailure> {
         let path = format!("/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/{name}");
         let (lease, headers) = match self.get(&path).await {
             Ok(lease) => lease,
@@ -253,7 +258,7 @@ impl Asker {
     }
 
     /// Counts the nodes: by one of them and the number of the rest or, if the member does not report that, by a list.
-    async fn nodes(&self) -> Result<u64, Failure> {
+    async fn nodes(&self) -> Result<u64, RequestFailure> {
         let client = self.for_metadata();
         let (head, first) = list_head(&client, "/api/v1/nodes").await?;
         match head.remaining_item_count {
@@ -268,7 +273,7 @@ impl Asker {
     }
 
     /// The ClusterProperties in a version that the member serves; none where it serves none.
-    async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, Failure> {
+    async fn cluster_properties(&self) -> Result<Arc<[ClusterProperty]>, RequestFailure> {
         let group = match self.get(ABOUT).await {
             Ok((group, _)) => group,
             Err(failure) if failure.code() == 404 => return Ok(Arc::from([])),
@@ -294,7 +299,7 @@ impl Asker {
     }
 
     /// The groups, by the names of the definitions: each is called plural.group.
-    async fn custom_resource_groups(&self) -> Result<Arc<BTreeSet<String>>, Failure> {
+    async fn custom_resource_groups(&self) -> Result<Arc<BTreeSet<String>>, RequestFailure> {
         let mut groups = BTreeSet::new();
         let add = |json: &[u8]| {
             let object: Value = serde_json::from_slice(json).unwrap_or_default();
@@ -307,7 +312,7 @@ impl Asker {
         };
         list_with(&self.for_metadata(), DEFINITIONS, SMALL_AND_LAST, add).await?;
         if groups.len() > GROUPS {
-            return Err(Failure::broken("there are more groups than are kept"));
+            return Err(RequestFailure::broken("there are more groups than are kept"));
         }
         Ok(Arc::new(groups))
     }
@@ -324,7 +329,7 @@ fn cluster_property(json: &[u8], asker: &Asker) -> Option<ClusterProperty> {
 }
 
 /// What `/readyz` says, where it is the API server that speaks: a load balancer before it has its own failures.
-fn readyz(status: StatusCode, body: &[u8], asker: &Asker) -> Result<Readyz, Failure> {
+fn readyz(status: StatusCode, body: &[u8], asker: &Asker) -> Result<Readyz, RequestFailure> {
     if status.is_success() {
         return Ok(Readyz {
             ready: true,
@@ -342,7 +347,7 @@ fn readyz(status: StatusCode, body: &[u8], asker: &Asker) -> Result<Readyz, Fail
         Ok(Readyz { ready: false, failed })
     } else {
         let (status, retry_after) = (Box::new(Status::default().with_code(status.as_u16())), None);
-        Err(Failure::Status { status, retry_after })
+        Err(RequestFailure::Status { status, retry_after })
     }
 }
 

@@ -21,7 +21,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::{process::Command, sync::Semaphore, time::timeout};
 
-use super::{ArgsPolicy, Call, EnvsPolicy, Plugins, Protocol, Provider, Ran, Runner};
+use super::{ArgsPolicy, EnvsPolicy, PluginCommand, Plugins, Protocol, Provider, Ran, Runner};
 use crate::{
     clock::Clock,
     connect::{EXEC_INFO, ExecCredential, cut, exec_info, run_plugin},
@@ -60,7 +60,7 @@ pub(crate) struct PluginRequest {
     pub cluster: Value,
     protocol: Protocol,
     /// The call, or why a consumer cannot make it with what the profile adds.
-    call: Result<Call, String>,
+    call: Result<PluginCommand, String>,
     runner: Arc<dyn Runner>,
 }
 
@@ -75,7 +75,7 @@ impl Plugins {
         Some(PluginRequest {
             cluster: cluster_info(cluster),
             protocol: provider.exec_config.api_version,
-            call: Call::of(provider, cluster),
+            call: PluginCommand::of(provider, cluster),
             provider: provider.name.clone(),
             runner: Arc::clone(&self.runner),
         })
@@ -111,7 +111,7 @@ fn read(output: &[u8], protocol: Protocol, now: Timestamp) -> Result<ExecCredent
     Ok(credential)
 }
 
-impl Call {
+impl PluginCommand {
     /// Prepares the call of the provider's plugin for that cluster.
     fn of(provider: &Provider, cluster: &Cluster) -> Result<Self, String> {
         let config = &provider.exec_config;
@@ -212,7 +212,7 @@ impl Processes {
         }
     }
 
-    async fn call(&self, call: &Call) -> Ran {
+    async fn call(&self, call: &PluginCommand) -> Ran {
         let Ok(Ok(_turn)) = timeout(QUEUE, self.turns.acquire()).await else {
             let waited = QUEUE.as_secs() / 60;
             return Ran::NotRun(format!(
@@ -246,13 +246,13 @@ impl Processes {
 }
 
 impl Runner for Processes {
-    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
+    fn run<'a>(&'a self, call: &'a PluginCommand) -> BoxFuture<'a, Ran> {
         self.call(call).boxed()
     }
 }
 
 /// Values to redact: any value of the plugin's environment may be secret.
-fn secrets(call: &Call) -> Vec<String> {
+fn secrets(call: &PluginCommand) -> Vec<String> {
     let values = call.env.values().filter(|value| value.len() >= SHORTEST_VALUE);
     values.cloned().collect()
 }

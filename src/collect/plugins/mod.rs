@@ -217,7 +217,7 @@ enum EnvsPolicy {
 }
 
 /// One call of a plugin.
-pub struct Call {
+pub struct PluginCommand {
     /// The program.
     pub command: PathBuf,
     /// All its arguments.
@@ -229,7 +229,7 @@ pub struct Call {
 /// Runs plugins.
 pub trait Runner: Send + Sync {
     /// Runs a plugin to its end. Dropping the future kills the plugin.
-    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran>;
+    fn run<'a>(&'a self, call: &'a PluginCommand) -> BoxFuture<'a, Ran>;
 }
 
 /// The outcome of a run.

@@ -45,7 +45,7 @@ impl Answered {
 }
 
 #[derive(Default)]
-pub(super) struct Events {
+pub(super) struct AuditEvents {
     answered: Vec<Answered>,
     /// The ids of requests that were answered.
     ids: HashSet<String>,
@@ -69,7 +69,7 @@ pub(super) enum LogLine {
     Other,
 }
 
-impl Events {
+impl AuditEvents {
     pub(super) fn read_line(&mut self, line: &[u8]) -> LogLine {
         match serde_json::from_slice::<AuditEvent<'_>>(line) {
             Ok(event) if event.is_audit() => self.read_event(&event),

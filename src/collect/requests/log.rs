@@ -14,7 +14,7 @@ use jiff::SignedDuration;
 
 use super::{
     coverage::{LogEnd, LogSpan, Silences, gap, holes},
-    events::{Events, LogLine},
+    events::{AuditEvents, LogLine},
 };
 
 /// The longest line, in bytes. A log with the bodies of lists has lines as long as the lists.
@@ -85,22 +85,22 @@ pub struct AuditLog {
 /// # Errors
 /// When a path cannot be read or a file is not an audit log, or there is no event.
 pub fn read_audit_log(paths: &[PathBuf]) -> Result<AuditLog, RequestsError> {
-    let mut reading = Reading::default();
+    let mut reader = AuditLogReader::default();
     for path in paths {
         let unread = |cause| unread(path, cause);
         if !fs::metadata(path).map_err(unread)?.is_dir() {
-            reading.read_file(path)?;
+            reader.read_file(path)?;
             continue;
         }
         for file in files(path).map_err(unread)? {
-            match reading.read_file(&file) {
+            match reader.read_file(&file) {
                 Ok(()) => {}
-                Err(error @ RequestsError::NoLog { .. }) => reading.notes.push(format!("left out: {error}")),
-                Err(error) => reading.gaps.push(gap(None, None, &error.to_string())),
+                Err(error @ RequestsError::NoLog { .. }) => reader.notes.push(format!("left out: {error}")),
+                Err(error) => reader.gaps.push(gap(None, None, &error.to_string())),
             }
         }
     }
-    reading.finish().ok_or_else(|| {
+    reader.finish().ok_or_else(|| {
         let paths: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
         RequestsError::Empty {
             path: paths.join(", "),
@@ -113,9 +113,9 @@ pub fn read_audit_log(paths: &[PathBuf]) -> Result<AuditLog, RequestsError> {
 /// # Errors
 /// When it is not an audit log, or has no event.
 pub fn read_audit_text(name: &str, text: impl BufRead) -> Result<AuditLog, RequestsError> {
-    let mut reading = Reading::default();
-    reading.read(name, text)?;
-    reading.finish().ok_or_else(|| RequestsError::Empty {
+    let mut reader = AuditLogReader::default();
+    reader.read(name, text)?;
+    reader.finish().ok_or_else(|| RequestsError::Empty {
         path: name.to_owned(),
     })
 }
@@ -142,15 +142,15 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 #[derive(Default)]
-struct Reading {
-    events: Events,
+struct AuditLogReader {
+    events: AuditEvents,
     spans: Vec<LogSpan>,
     gaps: Vec<Gap>,
     notes: Vec<String>,
     silences: Silences,
 }
 
-impl Reading {
+impl AuditLogReader {
     fn read_file(&mut self, path: &Path) -> Result<(), RequestsError> {
         let file = File::open(path).map_err(|cause| unread(path, cause))?;
         self.read(&path.display().to_string(), BufReader::new(file))

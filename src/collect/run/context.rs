@@ -11,7 +11,7 @@ use crate::{
     clock::{Clock, later},
     connect::TimedClient,
     driver::Touched,
-    hub::{EvidenceRequest, Permissions, Target},
+    hub::{EvidenceRequest, HubTarget, Permissions},
     progress::Progress,
 };
 
@@ -23,7 +23,7 @@ pub(crate) struct RunContext<'a> {
     pub claim: &'a Claim,
     pub scope: &'a Scope,
     pub secrets: &'a EvidenceRequest,
-    pub target: Target,
+    pub target: HubTarget,
     pub permissions: Permissions,
     /// What the run has written to.
     pub touched: Touched,

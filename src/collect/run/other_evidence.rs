@@ -7,7 +7,7 @@ use tokio::{select, sync::watch};
 
 use super::{ATTEMPTS, Run, Unfinished, context::RunContext};
 use crate::{
-    connect::{Failure, retry},
+    connect::{RequestFailure, retry},
     hub::{CollectError, EvidenceRequest, NO_SECRETS, listed, places, probe},
     members::{MemberPoll, endpoints},
 };
@@ -35,7 +35,9 @@ impl Run<'_> {
         }
         self.context.progress.phase("reading consumers' Secrets");
         let (client, places) = (&self.context.client, self.secret_places());
-        let reading = retry(ATTEMPTS, Failure::may_pass, || listed::secrets(client, &places));
+        let reading = retry(ATTEMPTS, RequestFailure::may_pass, || {
+            listed::secrets(client, &places)
+        });
         let read = self.patience.within(self.patience.list, reading).await;
         if let Some(Ok(secrets)) = self.finished(Kind::Secrets, &self.plan.secrets, read) {
             self.evidence.secrets = secrets.objects;
@@ -63,7 +65,7 @@ impl Run<'_> {
                 self.gap(Kind::UnlabelledSecrets, NO_SECRETS);
                 return;
             }
-            let reading = retry(ATTEMPTS, Failure::may_pass, || {
+            let reading = retry(ATTEMPTS, RequestFailure::may_pass, || {
                 listed::unlabelled_secrets(&client, namespace)
             });
             let read = self.patience.within(self.patience.list / 2, reading).await;
@@ -117,8 +119,8 @@ impl Run<'_> {
         &mut self,
         kind: Kind,
         request: &EvidenceRequest,
-        read: Result<Result<T, Failure>, Unfinished>,
-    ) -> Option<Result<T, Failure>> {
+        read: Result<Result<T, RequestFailure>, Unfinished>,
+    ) -> Option<Result<T, RequestFailure>> {
         match &read {
             Ok(Ok(_)) => {}
             Ok(Err(failure)) => self.gap(kind, failure.to_string()),
@@ -192,7 +194,7 @@ impl Run<'_> {
     /// Lists the namespaces. The error is why they were not listed.
     async fn namespaces(&mut self) -> Result<(), String> {
         let (client, scope) = (&self.context.client, &self.plan.scope.namespaces);
-        let listing = retry(ATTEMPTS, Failure::may_pass, || {
+        let listing = retry(ATTEMPTS, RequestFailure::may_pass, || {
             listed::namespaces(client, &self.context.permissions, scope)
         });
         let read = self.patience.within(self.patience.list / 3, listing).await;

@@ -10,8 +10,8 @@ use evidence::{
 use crate::{
     driver::DriverPlan,
     hub::{
-        EvidenceRequest, NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_TESTBED, NO_WATCH,
-        SINGLE_SNAPSHOT, Target,
+        EvidenceRequest, HubTarget, NO_AUDIT_LOG, NO_DRIVER, NO_MEMBERS, NO_OUTPUTS, NO_PLUGINS, NO_TESTBED,
+        NO_WATCH, SINGLE_SNAPSHOT,
     },
     members::Members,
     testbed::TestbedPlan,
@@ -99,7 +99,7 @@ impl Plan {
 }
 
 /// Builds the evidence header, without the window and the permissions.
-pub(super) fn header(plan: &Plan, target: &Target) -> Header {
+pub(super) fn header(plan: &Plan, target: &HubTarget) -> Header {
     let has_placements = target.has_placements();
     let mut claim = plan.claim.clone();
     // What the hub does not serve is not judged, unless nothing else is.

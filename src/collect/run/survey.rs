@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Run, plan::Plan};
 use crate::{
     clock::Clock,
-    connect::{Connection, Failure, ask},
+    connect::{Connection, RequestFailure, ask},
     hub::{CollectError, places},
     progress::Quiet,
     watch::asked_for_writers,
@@ -34,12 +34,12 @@ pub struct Survey {
     /// What a run with the plan would ask for, and cannot have, and the profiles that it would judge.
     pub evidence: Evidence,
     /// The list of profiles.
-    pub listed: Result<Listed, CollectError>,
+    pub listed: Result<ListSummary, CollectError>,
 }
 
 /// What a list of profiles had besides those that a run would judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListSummary {
     /// How many a run leaves out: those of other managers than the plan's, and those of other conformance runs.
     pub left_out: usize,
     /// How many cannot be read.
@@ -61,7 +61,13 @@ pub async fn survey(
     limit: Duration,
 ) -> Result<Survey, CollectError> {
     let began = Instant::now();
-    let late = |_| CollectError::of(&Failure::silent("no whole answer came", limit), &hub.source, "");
+    let late = |_| {
+        CollectError::of(
+            &RequestFailure::silent("no whole answer came", limit),
+            &hub.source,
+            "",
+        )
+    };
     let preparing = async {
         let stop = CancellationToken::new();
         let run = Run::prepare(hub, plan, writes, clock, &Quiet, stop).await?;
@@ -86,7 +92,7 @@ async fn user(hub: &Connection) -> Option<String> {
 }
 
 impl Run<'_> {
-    async fn list(&mut self, limit: Duration) -> Result<Listed, CollectError> {
+    async fn list(&mut self, limit: Duration) -> Result<ListSummary, CollectError> {
         let scope = &self.plan.scope;
         let kind = ObjectKind::ClusterProfile;
         let mut listed = self.watches(kind, false);
@@ -108,7 +114,7 @@ impl Run<'_> {
         let mut histories = recorded.histories;
         histories.retain(|history| scope.holds(history.last()) && !is_of_a_run(history.last()));
         self.evidence.profiles = histories;
-        Ok(Listed {
+        Ok(ListSummary {
             left_out: all - self.evidence.profiles.len(),
             unreadable: recorded.unreadable.len(),
             is_whole,

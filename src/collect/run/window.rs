@@ -21,7 +21,7 @@ use tokio::{
 use super::{Patience, Run, TICK, snapshot::Watched};
 use crate::{
     clock::later,
-    connect::Failure,
+    connect::RequestFailure,
     driver::drive,
     hub::CollectError,
     testbed::run_testbed,
@@ -54,7 +54,7 @@ impl<T: Tracked> Watches<T> {
     }
 
     /// Lists the objects for the first time. What a list without an end has shown is worth to be judged.
-    pub async fn start(&mut self, patience: &Patience) -> Result<(), Failure> {
+    pub async fn start(&mut self, patience: &Patience) -> Result<(), RequestFailure> {
         let start = stream::iter(self.watches.iter_mut().map(Watch::start)).buffer_unordered(AT_ONCE);
         let start = start.try_for_each(|()| ready(Ok(())));
         match patience.within(patience.list, start).await {
@@ -201,7 +201,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    pub(super) fn list_error(&self, kind: ObjectKind, failure: &Failure) -> CollectError {
+    pub(super) fn list_error(&self, kind: ObjectKind, failure: &RequestFailure) -> CollectError {
         CollectError::of_list(kind, failure, &self.hub.source, &self.plan.scope.namespaces)
     }
 

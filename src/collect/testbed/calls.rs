@@ -57,12 +57,12 @@ pub struct Arrival<'a> {
 
 /// A connection to a member.
 #[derive(Clone, Debug)]
-pub struct Connection {
+pub struct OpenConnection {
     begin: MemberCall,
     end: CancellationToken,
 }
 
-impl Connection {
+impl OpenConnection {
     /// Returns once the member ends the connection.
     pub async fn ended(&self) {
         self.end.cancelled().await;
@@ -100,7 +100,7 @@ impl Calls {
     }
 
     /// Records a connection on which both sides trust each other.
-    pub fn connected(&self, arrival: Arrival<'_>) -> Connection {
+    pub fn connected(&self, arrival: Arrival<'_>) -> OpenConnection {
         self.begin(arrival, CallEvent::Connected {})
     }
 
@@ -114,7 +114,7 @@ impl Calls {
         self.begin(arrival, CallEvent::Proxied { host });
     }
 
-    fn begin(&self, arrival: Arrival<'_>, what: CallEvent) -> Connection {
+    fn begin(&self, arrival: Arrival<'_>, what: CallEvent) -> OpenConnection {
         let mut state = self.state.lock();
         state.connections += 1;
         let member = state.member_at(arrival.url, arrival.server_name);
@@ -130,14 +130,14 @@ impl Calls {
         };
         state.keep(begin.clone());
         let end = state.ends.entry(begin.member.clone()).or_default().clone();
-        Connection { begin, end }
+        OpenConnection { begin, end }
     }
 
     /// Records a request: `path` without its query, and the bearer token. Returns the status code of the answer: 200, or 401
     /// if the token is not the member's, or has expired.
     pub fn requested(
         &self,
-        connection: &Connection,
+        connection: &OpenConnection,
         method: &str,
         path: &str,
         watch: bool,

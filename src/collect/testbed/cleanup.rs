@@ -13,7 +13,7 @@ use super::{
     publish::{Deletion, PublishedProfile},
 };
 use crate::{
-    connect::Failure,
+    connect::RequestFailure,
     driver::{UndoEntry, list_labelled},
 };
 
@@ -135,7 +135,7 @@ impl Player<'_> {
         }
     }
 
-    async fn list_profiles(&self) -> Result<Vec<Value>, Failure> {
+    async fn list_profiles(&self) -> Result<Vec<Value>, RequestFailure> {
         let (client, target) = (&self.context.client, &self.context.target);
         let mut profiles = Vec::new();
         for namespace in self.plan.namespaces() {

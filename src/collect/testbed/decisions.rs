@@ -14,21 +14,21 @@ use evidence::{
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{player::Player, publish::PublishedProfile, scenarios::DecisionId};
+use super::{player::Player, publish::PublishedProfile, scenarios::RunDecision};
 
 impl Player<'_> {
-    fn decision(&self, id: DecisionId) -> Option<(String, String)> {
+    fn decision(&self, id: RunDecision) -> Option<(String, String)> {
         let name = self.plan.claims.decision.clone();
         let name = name.unwrap_or_else(|| format!("conformance-{}", self.plan.run));
         Some(match id {
-            DecisionId::Own => (self.namespace(), name),
-            DecisionId::OtherDecision => (self.namespace(), format!("{name}-2")),
-            DecisionId::OtherNamespace => (self.plan.unselected.clone()?, name),
+            RunDecision::Own => (self.namespace(), name),
+            RunDecision::OtherDecision => (self.namespace(), format!("{name}-2")),
+            RunDecision::OtherNamespace => (self.plan.unselected.clone()?, name),
         })
     }
 
     /// Consumers find the slices of a decision by the label, or by the name.
-    fn slice_key(&self, id: DecisionId, index: usize) -> Option<ObjectKey> {
+    fn slice_key(&self, id: RunDecision, index: usize) -> Option<ObjectKey> {
         let (namespace, decision) = self.decision(id)?;
         Some(ObjectKey::new(&namespace, &format!("{decision}-{index}")))
     }
@@ -53,10 +53,10 @@ impl Player<'_> {
     /// Writes the first slice again. It is empty when it is created.
     pub(super) async fn write_first(&mut self) -> bool {
         let decided = self.decided.clone();
-        let key = self.slice_key(DecisionId::Own, 0);
+        let key = self.slice_key(RunDecision::Own, 0);
         let exists = key.is_some_and(|key| self.slices.contains_key(&key));
-        (exists || self.write_slice(DecisionId::Own, 0, &[]).await)
-            && self.write_slice(DecisionId::Own, 0, &decided).await
+        (exists || self.write_slice(RunDecision::Own, 0, &[]).await)
+            && self.write_slice(RunDecision::Own, 0, &decided).await
     }
 
     /// Takes a profile out of the first slice before the run deletes it.
@@ -69,7 +69,7 @@ impl Player<'_> {
 
     /// Writes a slice, and gives the consumer work on the profiles that it names. A profile may be missing; `without-namespace` is
     /// named without its namespace.
-    pub(super) async fn decide(&mut self, id: DecisionId, index: usize, keys: &[String]) {
+    pub(super) async fn decide(&mut self, id: RunDecision, index: usize, keys: &[String]) {
         let profiles = keys.iter().map(|key| ObjectKey {
             namespace: match &**key {
                 "without-namespace" => String::new(),
@@ -78,12 +78,12 @@ impl Player<'_> {
             name: self.name(key),
         });
         let profiles: Vec<ObjectKey> = profiles.collect();
-        if self.write_slice(id, index, &profiles).await && id == DecisionId::Own {
+        if self.write_slice(id, index, &profiles).await && id == RunDecision::Own {
             self.work_on(keys).await;
         }
     }
 
-    async fn write_slice(&mut self, id: DecisionId, index: usize, profiles: &[ObjectKey]) -> bool {
+    async fn write_slice(&mut self, id: RunDecision, index: usize, profiles: &[ObjectKey]) -> bool {
         let (Some(key), Some((_, decision))) = (self.slice_key(id, index), self.decision(id)) else {
             return false;
         };
@@ -133,7 +133,7 @@ impl Player<'_> {
 
     /// Deletes all slices of the decision that the consumer reads.
     pub(super) async fn undecide(&mut self) {
-        let Some((namespace, decision)) = self.decision(DecisionId::Own) else {
+        let Some((namespace, decision)) = self.decision(RunDecision::Own) else {
             return;
         };
         let is_own = |slice: &&PlacementDecision| {

@@ -20,7 +20,7 @@ mod scenarios;
 
 use std::{sync::Arc, time::Duration};
 
-pub use calls::{Arrival, Calls, Connection};
+pub use calls::{Arrival, Calls, OpenConnection};
 use evidence::{ConsumerSpec, MemberAddress};
 use futures::future::BoxFuture;
 pub use mentions::{ConsumerLog, log_files};
@@ -43,7 +43,7 @@ pub struct TestbedPlan {
     /// Where the consumer writes its outputs.
     pub outputs: Vec<OutputPlace>,
     /// Opens the addresses of members.
-    pub members: Arc<dyn Members>,
+    pub members: Arc<dyn MemberAddresses>,
     /// What the members and the credential plugin recorded.
     pub calls: Arc<Calls>,
     /// The log of the consumer, if it was given.
@@ -59,7 +59,7 @@ pub struct TestbedPlan {
 }
 
 /// Opens addresses of members, and records who calls there in [`Calls`].
-pub trait Members: Send + Sync {
+pub trait MemberAddresses: Send + Sync {
     /// Opens an address. The member answers for as long as this lives.
     fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>>;
 

@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::later,
-    driver::{Call, Called, DriverWrites, HookMember},
+    driver::{Called, DriverWrites, HookMember, HookRequest},
     run::context::RunContext,
 };
 
@@ -272,7 +272,7 @@ impl<'a> Player<'a> {
             self.close_all_expectations();
         }
         let from = self.context.now();
-        let Called { failure, output, .. } = self.plan.hooks.call(&Call::of(action), stop).await;
+        let Called { failure, output, .. } = self.plan.hooks.call(&HookRequest::of(action), stop).await;
         if let Some(reason) = &failure {
             self.warn(reason);
         }
@@ -302,10 +302,10 @@ impl<'a> Player<'a> {
             return;
         }
         let member = HookMember::named(profile.object().name);
-        let call = Call {
+        let call = HookRequest {
             member: Some(&member),
             profile: Some(profile.key()),
-            ..Call::of(DriverAction::Work)
+            ..HookRequest::of(DriverAction::Work)
         };
         if let Some(reason) = self
             .plan

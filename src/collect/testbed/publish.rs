@@ -17,7 +17,7 @@ use super::{
     player::Player,
     scenarios::{AccessTemplate, Letter, ProfileLocation, ProfileTemplate},
 };
-use crate::{connect::Failure, driver::OfferError};
+use crate::{connect::RequestFailure, driver::OfferError};
 
 /// The prefix of variables that published profiles ask for.
 const VARIABLES: &str = "CONFORMANCE_TESTBED_";
@@ -247,7 +247,7 @@ impl Player<'_> {
     }
 
     /// Reports once that a namespace is missing.
-    fn creation_refused(&mut self, key: &str, namespace: &str, failure: &Failure) {
+    fn creation_refused(&mut self, key: &str, namespace: &str, failure: &RequestFailure) {
         if failure.code() != NOT_FOUND {
             return self.warn(&format!("the API server refuses the profile {key}: {failure}"));
         }

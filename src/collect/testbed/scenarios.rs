@@ -104,7 +104,7 @@ pub(super) enum TestbedStep {
     /// Writes a slice of a decision.
     Decide {
         #[serde(default)]
-        of: DecisionId,
+        of: RunDecision,
         #[serde(default)]
         slice: usize,
         #[serde(default)]
@@ -157,7 +157,7 @@ pub(super) enum Wait {
 /// A decision of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) enum DecisionId {
+pub(super) enum RunDecision {
     /// The decision that the consumer reads.
     #[default]
     Own,

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use kube::{Client, client::Body};
 
 use super::{
-    lines::{Lines, WatchEvent},
-    record::Record,
+    lines::{WatchEvent, WatchLines},
+    record::HistoryRecord,
 };
 use crate::connect::{OwnCredentials, REQUEST_TIMEOUT, TimedClient};
 
@@ -27,7 +27,7 @@ pub async fn list(body: &[u8]) {
         Arc::default(),
         0,
     );
-    let mut record = Record::<ClusterProfile>::default();
+    let mut record = HistoryRecord::<ClusterProfile>::default();
     let pass = record.begin(Origin::Listed);
     let each = |item: &[u8]| drop(record.met(item, pass, Timestamp::UNIX_EPOCH));
     let _ = super::list::list(&client, "/items", each).await;
@@ -38,11 +38,11 @@ pub async fn list(body: &[u8]) {
 /// Reads a watch up to the first line that is not an event.
 pub async fn watch(body: &[u8]) {
     let (mut lines, mut record) = (
-        Lines::new(
+        WatchLines::new(
             Response::new(Body::from(body.to_vec()).boxed_unsync()),
             OwnCredentials::default(),
         ),
-        Record::<ClusterProfile>::default(),
+        HistoryRecord::<ClusterProfile>::default(),
     );
     while let Ok(Some(line)) = lines.next(Duration::from_secs(1)).await {
         match WatchEvent::read(&line) {

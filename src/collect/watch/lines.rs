@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::task::coop::consume_budget;
 
-use crate::connect::{AnswerBody, Failure, OwnCredentials, Redaction, read_status, within};
+use crate::connect::{AnswerBody, OwnCredentials, Redaction, RequestFailure, read_status, within};
 
 /// The longest line: an event holds one object.
 const LONGEST: usize = evidence::LARGEST_OBJECT;
@@ -18,7 +18,7 @@ const LONGEST: usize = evidence::LARGEST_OBJECT;
 const INITIAL_EVENTS_END: &str = "k8s.io/initial-events-end";
 
 /// The body of a watch.
-pub(crate) struct Lines {
+pub(crate) struct WatchLines {
     body: AnswerBody,
     /// The credentials that no line may show.
     secrets: OwnCredentials,
@@ -46,7 +46,7 @@ pub(crate) enum WatchEvent<'a> {
     },
 }
 
-impl Lines {
+impl WatchLines {
     /// Reads the events of that answer, without the runner's own credentials.
     pub fn new(response: Response<AnswerBody>, secrets: OwnCredentials) -> Self {
         Self {
@@ -60,11 +60,11 @@ impl Lines {
 
     /// The next line, without its end; none where the hub has ended the watch. May be cancelled and called again.
     /// Fails if no whole line comes for longer than `patience`. Empty lines do not count.
-    pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, Failure> {
+    pub async fn next(&mut self, patience: Duration) -> Result<Option<BytesMut>, RequestFailure> {
         within(patience, "nothing came from the watch", self.whole()).await
     }
 
-    async fn whole(&mut self) -> Result<Option<BytesMut>, Failure> {
+    async fn whole(&mut self) -> Result<Option<BytesMut>, RequestFailure> {
         loop {
             // A hub that sends faster than it is read must not keep the clock from being read.
             consume_budget().await;
@@ -91,7 +91,9 @@ impl Lines {
             }
             self.searched = self.buffer.len();
             if self.searched > LONGEST {
-                return Err(Failure::broken("an event of the watch is too large to be one"));
+                return Err(RequestFailure::broken(
+                    "an event of the watch is too large to be one",
+                ));
             }
             match self.body.frame().await {
                 Some(frame) => {
@@ -122,7 +124,7 @@ fn is_failure(line: &[u8]) -> bool {
 
 impl<'a> WatchEvent<'a> {
     /// Reads one line.
-    pub fn read(line: &'a [u8]) -> Result<Self, Failure> {
+    pub fn read(line: &'a [u8]) -> Result<Self, RequestFailure> {
         #[derive(Deserialize)]
         struct Raw<'a> {
             #[serde(rename = "type", borrow)]
@@ -141,7 +143,7 @@ impl<'a> WatchEvent<'a> {
             resource_version: String,
             annotations: Option<BTreeMap<String, String>>,
         }
-        let unreadable = || Failure::broken("an event of the watch cannot be read");
+        let unreadable = || RequestFailure::broken("an event of the watch cannot be read");
         // Bytes that are not UTF-8 spoil the object that they are in, not the watch.
         let masked = masked(line);
         let raw: Raw = serde_json::from_str(&masked).map_err(|_| unreadable())?;
@@ -152,9 +154,11 @@ impl<'a> WatchEvent<'a> {
                     "" => "without saying which".to_owned(),
                     message => format!("without a code: {message}"),
                 };
-                return Err(Failure::broken(format!("the watch reported an error {detail}")));
+                return Err(RequestFailure::broken(format!(
+                    "the watch reported an error {detail}"
+                )));
             }
-            return Err(Failure::Status {
+            return Err(RequestFailure::Status {
                 status,
                 retry_after: None,
             });

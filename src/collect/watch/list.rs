@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use tokio::task::coop::consume_budget;
 
-use crate::connect::{ATTEMPTS, Failure, TimedClient, request, retry, segment, send, within};
+use crate::connect::{ATTEMPTS, RequestFailure, TimedClient, request, retry, segment, send, within};
 
 /// How many items a page has at most, as with kubectl. Servers may send smaller ones.
 const PAGE: usize = 500;
@@ -85,7 +85,7 @@ pub(crate) async fn list(
     client: &TimedClient,
     path: &str,
     each: impl FnMut(&[u8]),
-) -> Result<String, Failure> {
+) -> Result<String, RequestFailure> {
     list_with(client, path, OBJECTS, each).await
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn fold_list<A: Default>(
     client: &TimedClient,
     path: &str,
     mut each: impl FnMut(&mut A, &[u8]),
-) -> Result<A, Failure> {
+) -> Result<A, RequestFailure> {
     let mut sum = A::default();
     list(client, path, |json| each(&mut sum, json)).await?;
     Ok(sum)
@@ -107,7 +107,7 @@ pub(crate) async fn list_with(
     path: &str,
     headers: Headers,
     each: impl FnMut(&[u8]),
-) -> Result<String, Failure> {
+) -> Result<String, RequestFailure> {
     let listing = pages(client, path, headers, each);
     within(client.list_timeout, NO_WHOLE_LIST, listing).await
 }
@@ -117,7 +117,7 @@ async fn pages(
     path: &str,
     headers: Headers,
     mut each: impl FnMut(&[u8]),
-) -> Result<String, Failure> {
+) -> Result<String, RequestFailure> {
     let separator = if path.contains('?') { '&' } else { '?' };
     let first = format!("{path}{separator}limit={PAGE}");
     let mut bytes = 0;
@@ -131,11 +131,11 @@ async fn pages(
         let next = page(client, &next, headers, &mut bytes, &mut each).await;
         let (next, read) = next.map_err(|failure| match failure.code() {
             // Only a new list can be whole.
-            410 => Failure::broken("the list expired before its last page"),
+            410 => RequestFailure::broken("the list expired before its last page"),
             _ => failure,
         })?;
         if next.rest == rest {
-            return Err(Failure::broken("the list does not end"));
+            return Err(RequestFailure::broken("the list does not end"));
         }
         (rest, items) = (next.rest, read);
     }
@@ -143,7 +143,10 @@ async fn pages(
 }
 
 /// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
-pub(crate) async fn list_head(client: &TimedClient, path: &str) -> Result<(ListMetadata, usize), Failure> {
+pub(crate) async fn list_head(
+    client: &TimedClient,
+    path: &str,
+) -> Result<(ListMetadata, usize), RequestFailure> {
     let path = format!("{path}?limit=1");
     page(client, &path, SMALL, &mut 0, &mut |_| {}).await
 }
@@ -155,7 +158,7 @@ async fn page(
     headers: Headers,
     bytes: &mut u64,
     each: &mut impl FnMut(&[u8]),
-) -> Result<(ListMetadata, usize), Failure> {
+) -> Result<(ListMetadata, usize), RequestFailure> {
     let mut request = request(Method::GET, path)?;
     for (name, value) in headers {
         request
@@ -165,12 +168,13 @@ async fn page(
     let body = whole(client, request, bytes).await?;
     // Bytes that are not UTF-8 spoil the object that they are in, not the list.
     let text = masked(&body);
-    let page = Page::read(&text).ok_or_else(|| Failure::broken("the answer cannot be read as a list"))?;
+    let page =
+        Page::read(&text).ok_or_else(|| RequestFailure::broken("the answer cannot be read as a list"))?;
     let redaction = client.secrets.redaction();
     for item in &page.items {
         consume_budget().await;
         if item.get().len() > LARGEST_OBJECT {
-            return Err(Failure::broken("an object of the list is too large"));
+            return Err(RequestFailure::broken("an object of the list is too large"));
         }
         // Masking keeps all bytes in their places.
         let start = item.get().as_ptr() as usize - text.as_ptr() as usize;
@@ -180,7 +184,11 @@ async fn page(
 }
 
 /// Reads the body of a page.
-async fn whole(client: &TimedClient, request: Request<Body>, bytes: &mut u64) -> Result<BytesMut, Failure> {
+async fn whole(
+    client: &TimedClient,
+    request: Request<Body>,
+    bytes: &mut u64,
+) -> Result<BytesMut, RequestFailure> {
     let mut answer = send(client, request).await?.into_body();
     let mut whole = BytesMut::new();
     let limit = client.request_timeout;
@@ -191,7 +199,7 @@ async fn whole(client: &TimedClient, request: Request<Body>, bytes: &mut u64) ->
             *bytes += piece.len() as u64;
             client.check_list(*bytes)?;
             if whole.len() + piece.len() > LARGEST_PAGE {
-                return Err(Failure::broken("a page of the list is too large"));
+                return Err(RequestFailure::broken("a page of the list is too large"));
             }
             whole.extend_from_slice(&piece);
         }
@@ -200,23 +208,27 @@ async fn whole(client: &TimedClient, request: Request<Body>, bytes: &mut u64) ->
 }
 
 /// Checks that the hub at `path` still has the history in which it has given out `earlier`.
-pub(super) async fn check_history(client: &TimedClient, path: &str, earlier: &str) -> Result<(), Failure> {
-    let asking = retry(ATTEMPTS, Failure::may_pass, || list_head(client, path));
+pub(super) async fn check_history(
+    client: &TimedClient,
+    path: &str,
+    earlier: &str,
+) -> Result<(), RequestFailure> {
+    let asking = retry(ATTEMPTS, RequestFailure::may_pass, || list_head(client, path));
     let (newest, _) = within(client.request_timeout, "no answer came", asking).await?;
     check_newer(earlier, &newest.resource_version)
 }
 
 /// Compares the newest resourceVersion of a hub with one that it has given out before. Versions that are not numbers cannot be
 /// compared.
-pub(super) fn check_newer(earlier: &str, newest: &str) -> Result<(), Failure> {
+pub(super) fn check_newer(earlier: &str, newest: &str) -> Result<(), RequestFailure> {
     match (earlier.parse::<u64>(), newest.parse::<u64>()) {
-        (Ok(earlier), Ok(newest)) if newest < earlier => Err(Failure::restored(earlier, newest)),
+        (Ok(earlier), Ok(newest)) if newest < earlier => Err(RequestFailure::restored(earlier, newest)),
         _ => Ok(()),
     }
 }
 
 /// Why changes are missing, if the hub has a new history.
-pub(super) fn missed_reason(words: String, failure: &Failure) -> Reason {
+pub(super) fn missed_reason(words: String, failure: &RequestFailure) -> Reason {
     if failure.is_restored() {
         Reason::of(ReasonId::HubRestored, words)
     } else {

@@ -10,6 +10,6 @@ pub(crate) mod timeline;
 
 pub(crate) use self::{
     list::{METADATA, SMALL, SMALL_AND_LAST, fold_list, list, list_head, list_with},
-    record::{Record, add_watched, asked_for_writers},
+    record::{HistoryRecord, add_watched, asked_for_writers},
     timeline::{Watch, gap},
 };

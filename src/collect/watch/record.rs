@@ -17,10 +17,10 @@ pub(crate) use self::recorded::{add_watched, asked_for_writers};
 
 /// The histories so far.
 #[derive(Default)]
-pub(crate) struct Record<T: Tracked = ClusterProfile> {
+pub(crate) struct HistoryRecord<T: Tracked = ClusterProfile> {
     histories: Vec<History<T>>,
     /// The history of each uid, and the last pass that met it.
-    places: HashMap<Arc<str>, Place>,
+    places: HashMap<Arc<str>, HistoryPlace>,
     passes: u64,
     /// Objects whose newest version does not fit the type, by uid and path.
     unreadable: BTreeMap<String, StillUnreadable>,
@@ -35,7 +35,7 @@ pub(crate) struct Record<T: Tracked = ClusterProfile> {
     until: Vec<Timestamp>,
 }
 
-struct Place {
+struct HistoryPlace {
     index: usize,
     pass: u64,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Pass {
     pub is_of_new_history: bool,
 }
 
-impl<T: Tracked> Record<T> {
+impl<T: Tracked> HistoryRecord<T> {
     /// Begins a pass over the whole inventory.
     pub fn begin(&mut self, origin: Origin) -> Pass {
         self.passes += 1;
@@ -269,7 +269,7 @@ impl<T: Tracked> Record<T> {
     /// The key of a profile, without building an `ObjectRef`: there may be a hundred thousand.
     fn key(&self, object: &T) -> Arc<str> {
         let metadata = object.metadata();
-        let is_known = |place: &Place| {
+        let is_known = |place: &HistoryPlace| {
             let metadata_of_place = &self.histories[place.index].last().metadata();
             (&metadata_of_place.name, &metadata_of_place.namespace) == (&metadata.name, &metadata.namespace)
         };
@@ -337,7 +337,7 @@ impl<T: Tracked> Record<T> {
             // Many profiles of one manager have parts in common.
             object.share_with(before.last());
         }
-        let place = Place {
+        let place = HistoryPlace {
             index: self.histories.len(),
             pass: self.passes,
         };
@@ -385,7 +385,7 @@ mod tests {
 
     use super::*;
 
-    fn put(record: &mut Record, resource_version: &str, kubernetes: &str) {
+    fn put(record: &mut HistoryRecord, resource_version: &str, kubernetes: &str) {
         let profile = json!({
             "metadata": {"name": "a", "uid": "u", "resourceVersion": resource_version},
             "status": {"version": {"kubernetes": kubernetes}},
@@ -396,7 +396,7 @@ mod tests {
 
     #[test]
     fn versions_that_are_told_again_are_kept_once() {
-        let mut record = Record::<ClusterProfile>::default();
+        let mut record = HistoryRecord::<ClusterProfile>::default();
         for _ in 0..3 {
             for (resource_version, kubernetes) in [("9", "v1"), ("10", "v2"), ("11", "v1")] {
                 put(&mut record, resource_version, kubernetes);

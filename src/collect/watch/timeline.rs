@@ -20,13 +20,15 @@ use tokio::time::{Instant, sleep};
 use self::confirm::{Ended, Stream};
 use super::{
     backoff::Backoff,
-    lines::{Lines, WatchEvent},
+    lines::{WatchEvent, WatchLines},
     list::{NO_WHOLE_LIST, check_history, list, missed_reason},
-    record::{Pass, Record},
+    record::{HistoryRecord, Pass},
 };
 use crate::{
     clock::Clock,
-    connect::{ATTEMPTS, AnswerBody, Failure, LONGEST_WAIT, TimedClient, request, segment, send, within},
+    connect::{
+        ATTEMPTS, AnswerBody, LONGEST_WAIT, RequestFailure, TimedClient, request, segment, send, within,
+    },
 };
 
 /// The `timeoutSeconds` of a watch: the hub ends it then, which reveals dead connections.
@@ -52,7 +54,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 const LONGEST_BETWEEN_LISTS: Duration = Duration::from_secs(60);
 
 /// The record, shared by the watches of several namespaces and the threads that read lists.
-pub(crate) type Shared<T = ClusterProfile> = Arc<Mutex<Record<T>>>;
+pub(crate) type Shared<T = ClusterProfile> = Arc<Mutex<HistoryRecord<T>>>;
 
 /// The watch of the hub's profiles or slices, or of one namespace's.
 pub(crate) struct Watch<T: Tracked = ClusterProfile> {
@@ -140,7 +142,7 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Lists the profiles for the first time.
-    pub async fn start(&mut self) -> Result<(), Failure> {
+    pub async fn start(&mut self) -> Result<(), RequestFailure> {
         let mut failures = 0;
         while let Err(failure) = self.read_list(Origin::Listed).await {
             failures += 1;
@@ -202,7 +204,7 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Records events until the hub ends the watch, as it does every few minutes.
-    async fn listen(&mut self) -> Result<Ended, Failure> {
+    async fn listen(&mut self) -> Result<Ended, RequestFailure> {
         if self.stream.is_none() {
             self.resume().await?;
         }
@@ -278,7 +280,7 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Opens the watch again from the last known resourceVersion.
-    async fn resume(&mut self) -> Result<(), Failure> {
+    async fn resume(&mut self) -> Result<(), RequestFailure> {
         let path = format!(
             "{}?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={LIFETIME}",
             self.path,
@@ -293,7 +295,7 @@ impl<T: Tracked> Watch<T> {
             self.checked = Some(Instant::now());
         }
         self.stream = Some(Stream::resumed(
-            Lines::new(response, self.client.secrets.clone()),
+            WatchLines::new(response, self.client.secrets.clone()),
             self.clock.now(),
         ));
         self.is_paused = false;
@@ -302,12 +304,12 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Opens a watch.
-    async fn open(&self, path: &str) -> Result<Response<AnswerBody>, Failure> {
+    async fn open(&self, path: &str) -> Result<Response<AnswerBody>, RequestFailure> {
         send(&self.client, request(Method::GET, path)?).await
     }
 
     /// Records one event.
-    fn take(&mut self, line: &BytesMut) -> Result<(), Failure> {
+    fn take(&mut self, line: &BytesMut) -> Result<(), RequestFailure> {
         let event = WatchEvent::read(line)?;
         let now = self.clock.now();
         let stream = self.stream.as_mut().expect("the line is from it");
@@ -337,7 +339,7 @@ impl<T: Tracked> Watch<T> {
 
     /// The hub no longer has the changes since the last known resourceVersion, or a new history without them: only a new list
     /// can show their outcome.
-    async fn relist(&mut self, gone: &Failure) {
+    async fn relist(&mut self, gone: &RequestFailure) {
         self.is_restored |= gone.is_restored();
         sleep(self.relisting.next()).await;
         self.client.cost.turn().await;
@@ -362,7 +364,7 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Lists the profiles, after which the watch can go on. Of the time that a list may take, a streaming one has half.
-    async fn read_list(&mut self, origin: Origin) -> Result<(), Failure> {
+    async fn read_list(&mut self, origin: Origin) -> Result<(), RequestFailure> {
         if self.streams {
             let limit = self.client.list_timeout / 2;
             match within(limit, NO_WHOLE_LIST, self.stream(origin)).await {
@@ -378,17 +380,17 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Lists the profiles by a streaming list, which goes on as the watch.
-    async fn stream(&mut self, origin: Origin) -> Result<(), Failure> {
+    async fn stream(&mut self, origin: Origin) -> Result<(), RequestFailure> {
         let path = format!(
             "{}?watch=true&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan\
              &timeoutSeconds={LIFETIME}",
             self.path
         );
         let response = self.open(&path).await?;
-        let mut lines = Lines::new(response, self.client.secrets.clone());
+        let mut lines = WatchLines::new(response, self.client.secrets.clone());
         let pass = self.begin(origin);
         let mut bytes = 0;
-        let early = || Failure::broken("the hub ended the watch before the list was complete");
+        let early = || RequestFailure::broken("the hub ended the watch before the list was complete");
         loop {
             let line = lines.next(self.client.list_timeout).await?.ok_or_else(early)?;
             bytes += line.len() as u64;
@@ -408,7 +410,7 @@ impl<T: Tracked> Watch<T> {
                     initial_events_end: true,
                 } => {
                     if resource_version.is_empty() {
-                        return Err(Failure::broken("the hub's list has no resourceVersion"));
+                        return Err(RequestFailure::broken("the hub's list has no resourceVersion"));
                     }
                     record.end(pass, self.namespace.as_deref(), now);
                     drop(record);
@@ -425,12 +427,12 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// Lists the profiles by a plain list, from whose resourceVersion a watch can begin.
-    async fn list(&mut self, origin: Origin) -> Result<(), Failure> {
+    async fn list(&mut self, origin: Origin) -> Result<(), RequestFailure> {
         let pass = self.begin(origin);
         let each = |json: &[u8]| drop(self.record.lock().met(json, pass, self.clock.now()));
         let resource_version = list(&self.client, &self.path, each).await?;
         if resource_version.is_empty() {
-            return Err(Failure::broken("the hub's list has no resourceVersion"));
+            return Err(RequestFailure::broken("the hub's list has no resourceVersion"));
         }
         let now = self.clock.now();
         self.record.lock().end(pass, self.namespace.as_deref(), now);

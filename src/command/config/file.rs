@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{ABOUT, API_VERSION, FOR_ONE_CALL, KIND, Setting, WORDS};
-use crate::command::Run;
+use crate::command::RunCommand;
 
 #[derive(Debug)]
 pub struct ConfigFile {
@@ -42,7 +42,7 @@ impl ConfigFile {
                 return Err(format!("expected `{key}: {expected}`, got {value}"));
             }
         }
-        let run = Run::augment_args(Command::new("run"));
+        let run = RunCommand::augment_args(Command::new("run"));
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut settings: Vec<Setting> = Vec::new();
         for (name, value) in &file.settings {
@@ -201,7 +201,7 @@ pub fn schema() -> Schema {
     let mut properties = Map::new();
     properties.insert("apiVersion".to_owned(), json!({"const": API_VERSION}));
     properties.insert("kind".to_owned(), json!({"const": KIND}));
-    for key in keys(&Run::augment_args(Command::new("run"))) {
+    for key in keys(&RunCommand::augment_args(Command::new("run"))) {
         properties.insert(key.name.clone(), property(&key));
     }
     let mut generator = SchemaSettings::draft2020_12().into_generator();

@@ -20,7 +20,7 @@ use report::escape;
 use self::file::ConfigFile;
 pub use self::file::schema;
 use crate::command::{
-    Failure, Run, bail_usage,
+    Failure, RunCommand, bail_usage,
     flags::{
         claim::{judged_roles, unused_flag, unused_in_run},
         files::read_named_text,
@@ -149,7 +149,7 @@ impl Setting {
             word.push(value);
             word
         });
-        let run = Run::augment_args(Command::new("run").no_binary_name(true));
+        let run = RunCommand::augment_args(Command::new("run").no_binary_name(true));
         let read = run.try_get_matches_from(words);
         read.map(drop).map_err(|error| without_usage(&error))
     }

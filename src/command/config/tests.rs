@@ -56,7 +56,7 @@ fn errors_name_the_line_and_the_key() {
 
 #[test]
 fn every_flag_of_run_has_a_key_of_its_own() {
-    let run = Run::augment_args(Command::new("run"));
+    let run = RunCommand::augment_args(Command::new("run"));
     let mut names: Vec<String> = keys(&run).map(|key| key.name).collect();
     let for_one_call = run.get_arguments().count() - names.len();
     assert_eq!(for_one_call, 2, "--config and --clean");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use anyhow::anyhow;
 use collect::{
-    CollectError, Listed, Members, Survey, clock::Clock, connect::Connection, driver::DriverFile,
+    CollectError, ListSummary, Members, Survey, clock::Clock, connect::Connection, driver::DriverFile,
     requests::AuditLog,
 };
 use evidence::{
@@ -89,7 +89,7 @@ impl Diagnosis {
     }
 
     /// Counts the profiles by what a run makes of them. The run itself publishes the profiles of a consumer.
-    fn add_profiles(&mut self, listed: Listed, requested: &Evidence) {
+    fn add_profiles(&mut self, listed: ListSummary, requested: &Evidence) {
         let number = requested.profiles.len();
         self.hub["profiles"] = json!(number);
         if number == 0 && requested.header.claim.edition_of(Role::Consumer).is_some() {
@@ -254,7 +254,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::command::doctor::State;
+    use crate::command::doctor::CheckState;
 
     #[test]
     fn refused_writes_of_the_driver_are_listed_once() {
@@ -279,9 +279,9 @@ mod tests {
         };
         let refused = check(true, &permissions);
         let fact = "the runner may not delete clusterprofiles, patch clusterprofiles/status";
-        assert_eq!((refused.state, &*refused.fact), (State::Missing, fact));
-        assert_eq!(check(true, &[]).state, State::Ok);
-        assert_eq!(check(false, &[]).state, State::Missing);
+        assert_eq!((refused.state, &*refused.fact), (CheckState::Missing, fact));
+        assert_eq!(check(true, &[]).state, CheckState::Ok);
+        assert_eq!(check(false, &[]).state, CheckState::Missing);
     }
 
     /// A log with one request on a profile for each level.
@@ -298,7 +298,7 @@ mod tests {
         read_audit_text("log", text.as_bytes()).expect("a log")
     }
 
-    fn state_of(log: &AuditLog) -> Option<State> {
+    fn state_of(log: &AuditLog) -> Option<CheckState> {
         let mut diagnosis = Diagnosis::new(Edition::default(), String::new());
         diagnosis.add_audit_log(log);
         let mut checks = diagnosis.checks.into_iter();
@@ -309,10 +309,10 @@ mod tests {
     #[test]
     fn an_audit_policy_below_request_response_is_a_warning() {
         for (levels, verb, state) in [
-            (&["RequestResponse"][..], "patch", Some(State::Ok)),
+            (&["RequestResponse"][..], "patch", Some(CheckState::Ok)),
             (&["RequestResponse"], "list", None),
-            (&["Metadata", "RequestResponse"], "patch", Some(State::Warn)),
-            (&["Request"], "patch", Some(State::Warn)),
+            (&["Metadata", "RequestResponse"], "patch", Some(CheckState::Warn)),
+            (&["Request"], "patch", Some(CheckState::Warn)),
         ] {
             assert_eq!(state_of(&log(levels, verb)), state, "{levels:?}");
         }

@@ -8,7 +8,7 @@ use judge::{
 use report::kind_in_words;
 use serde::Serialize;
 
-use super::{Check, Diagnosis, State, checks::ROLE, split_remedy};
+use super::{CheckState, Diagnosis, DoctorCheck, checks::ROLE, split_remedy};
 use crate::command::{RunPlan, run::in_words};
 
 pub const AUDIT_LOG: &str = "evidence/audit-log";
@@ -88,7 +88,7 @@ impl Diagnosis {
                 request(&mut more, Kind::UnlabelledSecrets);
                 let reason = format!("the feature {feature} is not claimed");
                 let gain = Gain::of(&with, requested, &more, selection);
-                self.add_missing("evidence/features", State::Missing, &reason, gain);
+                self.add_missing("evidence/features", CheckState::Missing, &reason, gain);
             }
         }
         let selected = rules::all().iter().filter(|rule| selection.selects(rule, claim));
@@ -100,11 +100,11 @@ impl Diagnosis {
 
     /// Reports evidence that a run lacks. What is not requested or not permitted is reported if a run could judge more
     /// rules with it. A file that cannot be used has its own line, and a hub without profiles has no reason.
-    fn add_missing(&mut self, check: &'static str, state: State, reason: &str, gain: Gain) {
-        let is_unusable = |one: &Check| one.check == check && one.state == State::Error;
+    fn add_missing(&mut self, check: &'static str, state: CheckState, reason: &str, gain: Gain) {
+        let is_unusable = |one: &DoctorCheck| one.check == check && one.state == CheckState::Error;
         let (fact, remedy) = split_remedy(reason);
         let fact_with_rules = format!("{fact}{}", gain.amount.left());
-        if state == State::Warn {
+        if state == CheckState::Warn {
             self.add(check, state, &fact_with_rules, remedy);
         } else if !gain.rules.is_empty() && !fact.is_empty() && !self.checks.iter().any(is_unusable) {
             let remedy = how_to_add(&gain.with, fact);
@@ -115,13 +115,20 @@ impl Diagnosis {
 }
 
 /// Why a run lacks a kind of evidence: it does not request it, may not read it, or cannot get it.
-fn why_missing(requested: &Evidence, kind: Kind) -> Option<(State, &Reason)> {
+fn why_missing(requested: &Evidence, kind: Kind) -> Option<(CheckState, &Reason)> {
     match requested.requested(kind) {
-        Requested::No(reason) => Some((State::Missing, reason)),
+        Requested::No(reason) => Some((CheckState::Missing, reason)),
         Requested::Yes => {
             let reason = &requested.gaps(kind).next()?.reason;
             let is_forbidden = reason.id == Some(ReasonId::ReadForbidden);
-            Some((if is_forbidden { State::Missing } else { State::Warn }, reason))
+            Some((
+                if is_forbidden {
+                    CheckState::Missing
+                } else {
+                    CheckState::Warn
+                },
+                reason,
+            ))
         }
     }
 }

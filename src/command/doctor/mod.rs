@@ -141,7 +141,7 @@ impl Diagnosis {
             Some(Err(error)) if surveyed.is_some() => gaps.push(Gap::of(Kind::Requests, error.clone())),
             Some(Err(error)) => {
                 let (fact, remedy) = split_remedy(error);
-                self.add(evidence::AUDIT_LOG, State::Warn, fact, remedy);
+                self.add(evidence::AUDIT_LOG, CheckState::Warn, fact, remedy);
             }
         }
         if let Some(driving) = &run.driving {
@@ -171,7 +171,7 @@ fn split_remedy(text: &str) -> (&str, Option<&str>) {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckState {
     /// Nothing is wrong.
     Ok,
     /// The run would not collect some evidence, and some rules would not be judged.
@@ -182,22 +182,22 @@ pub enum State {
     Error,
 }
 
-impl State {
+impl CheckState {
     fn label(self) -> (&'static str, Style) {
         match self {
-            State::Ok => ("ok", AnsiColor::Green.on_default()),
-            State::Missing => ("missing", AnsiColor::Cyan.on_default()),
-            State::Warn => ("warn", AnsiColor::Yellow.on_default().bold()),
-            State::Error => ("error", AnsiColor::Red.on_default().bold()),
+            CheckState::Ok => ("ok", AnsiColor::Green.on_default()),
+            CheckState::Missing => ("missing", AnsiColor::Cyan.on_default()),
+            CheckState::Warn => ("warn", AnsiColor::Yellow.on_default().bold()),
+            CheckState::Error => ("error", AnsiColor::Red.on_default().bold()),
         }
     }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Check {
+pub struct DoctorCheck {
     /// What was checked: a group, a slash, and a name, for example `hub/reached`.
     pub check: &'static str,
-    pub state: State,
+    pub state: CheckState,
     pub fact: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -213,7 +213,7 @@ fn clean(text: &str) -> String {
 pub struct Diagnosis {
     edition: Edition,
     pub hub: Value,
-    pub checks: Vec<Check>,
+    pub checks: Vec<DoctorCheck>,
     /// `None` if a run could not begin on the hub.
     pub rules: Option<RuleCounts>,
     pub gains: Vec<Gain>,
@@ -235,15 +235,15 @@ impl Diagnosis {
     }
 
     pub fn ok(&mut self, check: &'static str, fact: &str) {
-        self.add(check, State::Ok, fact, None);
+        self.add(check, CheckState::Ok, fact, None);
     }
 
     pub fn missing(&mut self, check: &'static str, fact: &str, remedy: &str) {
-        self.add(check, State::Missing, fact, Some(remedy));
+        self.add(check, CheckState::Missing, fact, Some(remedy));
     }
 
     pub fn warn(&mut self, check: &'static str, fact: &str, remedy: &str) {
-        self.add(check, State::Warn, fact, Some(remedy));
+        self.add(check, CheckState::Warn, fact, Some(remedy));
     }
 
     /// Adds the failure that a run would end with. The text after its first semicolon is the remedy; without one, `remedy`
@@ -251,15 +251,15 @@ impl Diagnosis {
     pub fn add_failure(&mut self, check: &'static str, failure: &Failure, remedy: &str) {
         let line = failure.in_one_line();
         let (fact, own_remedy) = split_remedy(&line);
-        self.add(check, State::Error, fact, own_remedy.or(Some(remedy)));
+        self.add(check, CheckState::Error, fact, own_remedy.or(Some(remedy)));
         // A run checks its command line before it connects.
         if self.exit == Exit::Success || failure.exit() == Exit::Usage {
             self.exit = failure.exit();
         }
     }
 
-    fn add(&mut self, check: &'static str, state: State, fact: &str, remedy: Option<&str>) {
-        self.checks.push(Check {
+    fn add(&mut self, check: &'static str, state: CheckState, fact: &str, remedy: Option<&str>) {
+        self.checks.push(DoctorCheck {
             check,
             state,
             fact: clean(fact),
@@ -292,7 +292,11 @@ impl Diagnosis {
         }
         page.gap();
         let is_ready = self.exit == Exit::Success;
-        let state = if is_ready { State::Ok } else { State::Error };
+        let state = if is_ready {
+            CheckState::Ok
+        } else {
+            CheckState::Error
+        };
         page.hanging(&self.conclusion(), state.label().1);
         page.into_text()
     }
@@ -300,7 +304,7 @@ impl Diagnosis {
     fn conclusion(&self) -> String {
         let number = |state| self.checks.iter().filter(|check| check.state == state).count();
         let Some(rules) = self.rules.filter(|_| self.exit == Exit::Success) else {
-            let (errors, code) = (count(number(State::Error), "error"), self.exit as u8);
+            let (errors, code) = (count(number(CheckState::Error), "error"), self.exit as u8);
             return format!("not ready: {errors} to fix before a run can begin (exit code {code})");
         };
         let levels = rules.judged.by_level().into_iter().zip(rules.selected.by_level());
@@ -311,7 +315,7 @@ impl Diagnosis {
         } else {
             ""
         };
-        let warnings = match number(State::Warn) {
+        let warnings = match number(CheckState::Warn) {
             0 => String::new(),
             warnings => format!("; {}", count(warnings, "warning")),
         };

@@ -160,7 +160,7 @@ pub struct OutputFlags {
     pub verbose: bool,
     /// How to print the verdicts
     #[arg(long, value_enum, default_value_t)]
-    pub format: Format,
+    pub format: VerdictFormat,
     /// Exit with 3 unless each MUST rule was judged
     ///
     /// Or the evidence shows that the rule does not apply.
@@ -207,7 +207,7 @@ pub enum PrintFormat {
 
 /// How to print the verdicts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Format {
+pub enum VerdictFormat {
     /// What fails and warns, and the decision
     #[default]
     Pretty,

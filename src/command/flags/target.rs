@@ -49,7 +49,7 @@ pub struct TargetFlags {
     /// `reference`, or `reference=FAULT,…` to break rules. A fault has the id of the rule that it breaks.
     /// --role chooses the reference manager, scheduler or consumer.
     #[arg(long, value_name = "reference[=FAULT,…]", conflicts_with_all = ["kubeconfig", "context", "request_timeout"])]
-    manager: Option<Reference>,
+    manager: Option<ReferenceImplementations>,
 }
 
 /// A hub that the suite starts.
@@ -66,7 +66,7 @@ pub enum TestHub {
 
 /// The reference implementation of each role that is judged. Without faults, it conforms.
 #[derive(Clone, Debug, Default)]
-pub struct Reference {
+pub struct ReferenceImplementations {
     /// Its faults, of all roles.
     pub faults: Vec<Fault>,
 }
@@ -77,7 +77,7 @@ pub enum Target {
     /// The user's hub, with the user's implementation.
     Kubeconfig(KubeconfigOptions),
     /// A test hub, with the reference implementation.
-    Test(TestHub, Reference),
+    Test(TestHub, ReferenceImplementations),
 }
 
 impl TargetFlags {
@@ -126,7 +126,7 @@ impl Target {
     }
 
     /// The reference implementation, if it is judged.
-    pub fn reference(&self) -> Option<&Reference> {
+    pub fn reference(&self) -> Option<&ReferenceImplementations> {
         match self {
             Target::Kubeconfig(_) => None,
             Target::Test(_, reference) => Some(reference),
@@ -185,7 +185,7 @@ impl Target {
     }
 }
 
-impl Reference {
+impl ReferenceImplementations {
     /// The faults of a role's implementation.
     pub fn faults_of(&self, role: Role) -> Vec<Fault> {
         let faults = self.faults.iter();
@@ -222,7 +222,7 @@ impl Reference {
     }
 }
 
-impl FromStr for Reference {
+impl FromStr for ReferenceImplementations {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -308,7 +308,10 @@ mod tests {
 
     #[test]
     fn a_reference_has_known_faults() {
-        let faults = |text: &str| text.parse::<Reference>().map(|reference| reference.faults.len());
+        let faults = |text: &str| {
+            text.parse::<ReferenceImplementations>()
+                .map(|reference| reference.faults.len())
+        };
         assert!(matches!(faults("reference"), Ok(0)));
         let two = "reference=identity/manager-label-present,identity/manager-label-matches";
         assert!(matches!(faults(two), Ok(2)));

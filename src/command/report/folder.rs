@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, anyhow};
 use evidence::{Checksum, LimitError, Limits, read_bounded};
-use report::submitted::{Document, Held, Proof, UnreadableFolder};
+use report::submitted::{ConformanceReport, Held, Proof, UnreadableFolder};
 
 use crate::command::{Failure, bail_usage, flags::files::read_untimed, terminal::advice};
 
@@ -22,17 +22,17 @@ const DEEPEST: usize = 8;
 /// More than any report needs.
 const LARGEST: u64 = 64 * 1024 * 1024;
 
-pub(super) struct Found {
+pub(super) struct ReportFolder {
     /// The folder, below the one that was named.
     pub(super) name: String,
-    pub(super) document: Document,
+    pub(super) document: ConformanceReport,
     folder: PathBuf,
 }
 
 /// What a folder holds, sorted by name.
 #[derive(Default)]
 pub(super) struct Folders {
-    pub(super) reports: Vec<Found>,
+    pub(super) reports: Vec<ReportFolder>,
     pub(super) unreadable: Vec<UnreadableFolder>,
 }
 
@@ -106,7 +106,7 @@ impl Folders {
             return self.refuse(name, reason);
         }
         match read(&folder.join(REPORT), limits) {
-            Ok(document) => self.reports.push(Found {
+            Ok(document) => self.reports.push(ReportFolder {
                 name: name.to_owned(),
                 document,
                 folder: folder.to_owned(),
@@ -130,7 +130,7 @@ fn cause(failure: &Failure) -> String {
     }
 }
 
-impl Found {
+impl ReportFolder {
     /// Reads the evidence, if it is there.
     pub(super) fn proof(&self, limits: &Limits) -> Proof {
         let path = self.evidence().filter(|_| self.document.evidence.is_some());
@@ -167,7 +167,7 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Reads a report from a file, within the limits.
-pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
+pub(super) fn read(path: &Path, limits: &Limits) -> Result<ConformanceReport, Failure> {
     let failed = || format!("failed to read the report {}", path.display());
     let largest = LARGEST.min(limits.whole);
     let bytes = read_bounded(path, largest)
@@ -186,7 +186,7 @@ pub(super) fn read(path: &Path, limits: &Limits) -> Result<Document, Failure> {
             anyhow!("not UTF-8; did you pass the evidence file instead of the report?").context(failed()),
         )
     })?;
-    Document::parse(&text)
+    ConformanceReport::parse(&text)
         .with_context(failed)
         .map_err(Failure::usage)
 }

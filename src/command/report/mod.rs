@@ -9,18 +9,20 @@ use clap::{Args, Subcommand};
 use evidence::{Limits, api::Role};
 use judge::Verdict;
 use report::{
-    Output, escape,
+    OutputFile, escape,
     page::Page,
     site::{self, BoardEntry, EditionResult},
-    submitted::{self, Check, Document, FieldDifference, Fitness, Proof, RuleChange, diff, judge_again},
+    submitted::{
+        self, Check, ConformanceReport, FieldDifference, Fitness, Proof, RuleChange, diff, judge_again,
+    },
 };
 
-use self::folder::{Found, read, read_all};
+use self::folder::{ReportFolder, read, read_all};
 use crate::command::{Exit, Failure, InputFlags, PrintFormat, print, width};
 
 /// Verify, compare and publish reports that were written with `run --report`
 #[derive(Debug, Args)]
-pub struct Report {
+pub struct ReportCommand {
     #[command(subcommand)]
     command: Command,
 }
@@ -28,11 +30,11 @@ pub struct Report {
 #[derive(Debug, Subcommand)]
 enum Command {
     Verify(verify::Verify),
-    Diff(Diff),
+    Diff(DiffCommand),
     Site(Site),
 }
 
-impl Report {
+impl ReportCommand {
     pub fn execute(self) -> Result<Exit, Failure> {
         match self.command {
             Command::Verify(verify) => verify.execute(),
@@ -48,7 +50,7 @@ impl Report {
     after_help = "Exit codes: 0 nothing got worse, 1 the decision or a rule did, 2 a file cannot be used, or the reports are on different roles. A rule got worse if it \
                         newly fails, is inconclusive, is waived or warns, or is no longer judged."
 )]
-pub struct Diff {
+pub struct DiffCommand {
     /// The earlier report
     old: PathBuf,
     /// The later report
@@ -60,7 +62,7 @@ pub struct Diff {
     input: InputFlags,
 }
 
-impl Diff {
+impl DiffCommand {
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits();
         let changed = diff(&read(&self.old, &limits)?, &read(&self.new, &limits)?).map_err(Failure::usage)?;
@@ -148,7 +150,7 @@ pub struct Site {
 impl Site {
     pub fn execute(self) -> Result<Exit, Failure> {
         let limits = self.input.limits_of_submitted();
-        let output = Output::open("--out", self.out).map_err(Failure::usage)?;
+        let output = OutputFile::open("--out", self.out).map_err(Failure::usage)?;
         let folders = read_all(&self.reports, &limits)?;
         let reports = folders.reports.into_iter();
         let entries = Vec::from_iter(reports.map(|report| board_entry(report, &limits)));
@@ -165,9 +167,9 @@ impl Site {
 
 /// Judges the evidence of a report again. If the report holds and is about a whole run, judges it by the other
 /// editions of the role, too. A consumer's testbed played one edition only.
-fn board_entry(entry: Found, limits: &Limits) -> BoardEntry {
+fn board_entry(entry: ReportFolder, limits: &Limits) -> BoardEntry {
     let mut proof = entry.proof(limits);
-    let Found { name, document, .. } = entry;
+    let ReportFolder { name, document, .. } = entry;
     let rules_as_of = document.rules_as_of;
     let mut editions = Vec::new();
     let check = Check::of(&document, Some(&name), &mut proof, |report| {
@@ -187,7 +189,7 @@ fn board_entry(entry: Found, limits: &Limits) -> BoardEntry {
         && role != Role::Consumer
     {
         for edition in role.editions().filter(|edition| *edition != document.edition) {
-            let of_edition = Document {
+            let of_edition = ConformanceReport {
                 edition,
                 editions: Vec::new(),
                 ..document.clone()

@@ -7,7 +7,7 @@ use evidence::Limits;
 use report::{
     escape,
     page::Page,
-    submitted::{Check, Document, Fitness, Proof},
+    submitted::{Check, ConformanceReport, Fitness, Proof},
 };
 
 use super::folder::{Folders, read, read_all, read_evidence};
@@ -59,7 +59,7 @@ impl Verify {
     }
 }
 
-fn describe(page: &mut Page, name: &str, document: &Document, check: &Check) {
+fn describe(page: &mut Page, name: &str, document: &ConformanceReport, check: &Check) {
     let decided = format!("{} for edition {}", document.decision, document.edition);
     let differences = &check.differences;
     let result = match check.fitness {

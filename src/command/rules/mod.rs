@@ -22,11 +22,11 @@ pub struct List {
     edition: Option<Edition>,
     /// How to list them
     #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    format: ListFormat,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Format {
+enum ListFormat {
     /// One line per rule
     #[default]
     Table,
@@ -49,9 +49,9 @@ impl List {
         let role = self.role.unwrap_or_default();
         let edition = self.edition.unwrap_or(role.default_edition());
         let text = match self.format {
-            Format::Table => table(&rules_of(Some(edition)), edition),
-            Format::Json => json(&rules_of(Some(edition)), edition),
-            Format::Markdown => {
+            ListFormat::Table => table(&rules_of(Some(edition)), edition),
+            ListFormat::Json => json(&rules_of(Some(edition)), edition),
+            ListFormat::Markdown => {
                 let mut rules = rules_of(self.edition);
                 rules.retain(|rule| self.role.is_none_or(|role| rule.role() == role));
                 markdown(&rules, self.edition)

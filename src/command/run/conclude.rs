@@ -8,12 +8,12 @@ use evidence::{
 };
 use judge::{Decision, Judgement, Selection, Waivers, judge, rules};
 use report::{
-    FileFormat, Output, OutputFiles, Report, badge, by_edition, github, html, json, junit, markdown,
+    FileFormat, OutputFile, OutputFiles, Report, badge, by_edition, github, html, json, junit, markdown,
     submitted::compose, terminal,
 };
 
 use crate::command::{
-    Exit, Failure, OutputFlags, called, flags::files::Format, print, terminal::advice, width,
+    Exit, Failure, OutputFlags, called, flags::files::VerdictFormat, print, terminal::advice, width,
 };
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +44,7 @@ pub fn conclude(
     }
     let editions = by_edition(evidence, &judgement, selection, waivers, rules::as_of());
     // The file with the evidence: the recorded one, else the one that was read.
-    let recorded = outputs.get(&FileFormat::Record).map(Output::path);
+    let recorded = outputs.get(&FileFormat::Record).map(OutputFile::path);
     let file = recorded.or(read_from.map(|from| from.path));
     let file = file.map(|path| path.display().to_string());
     let report = Report {
@@ -175,7 +175,7 @@ fn show(report: &Report, flags: &OutputFlags) -> Result<Exit, Failure> {
     if flags.verbose {
         text += &terminal::list(report);
     }
-    if flags.format == Format::Github {
+    if flags.format == VerdictFormat::Github {
         text += &github::annotations(report);
     }
     print(&(text + &terminal::verdicts(report, called(), width(), flags.verbose)))

@@ -28,8 +28,8 @@ use self::{
     recording::{Keeper, RecordPart},
 };
 use crate::command::{
-    ClaimFlags, Exit, Failure, InputFlags, JudgeFlags, OutputFlags, Reference, RunFlags, RunPlan, Target,
-    bail_usage,
+    ClaimFlags, Exit, Failure, InputFlags, JudgeFlags, OutputFlags, ReferenceImplementations, RunFlags,
+    RunPlan, Target, bail_usage,
     flags::{driver::journals, files},
     hub::{set_up, start},
     print, runtime,
@@ -54,7 +54,7 @@ Exit codes: 0 conformant, or no violation found, 1 not conformant, 2 bad usage o
 /// Judge a hub, or a file with its state
 #[derive(Debug, Args)]
 #[command(after_help = "--help shows all flags and examples.", after_long_help = EXAMPLES)]
-pub struct Run {
+pub struct RunCommand {
     #[command(flatten)]
     pub flags: RunFlags,
     /// Judge a kubectl dump or an evidence file, without a hub
@@ -100,7 +100,7 @@ pub struct Replay {
     input: InputFlags,
 }
 
-impl Run {
+impl RunCommand {
     pub fn execute(self) -> Result<Exit, Failure> {
         if self.clean {
             return clean(&self.flags);
@@ -290,7 +290,7 @@ async fn observe_kubeconfig(
 /// Collects evidence from the reference implementations on a test hub. They end only when they fail.
 async fn observe_test_hub(
     hub: &Hub,
-    reference: &Reference,
+    reference: &ReferenceImplementations,
     run: &RunPlan,
     record: Option<RecordPart>,
     stop: CancellationToken,

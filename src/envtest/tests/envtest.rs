@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions, User};
+use envtest::{Assets, Envtest, EnvtestError, EnvtestOptions, EnvtestUser};
 use k8s_openapi::api::core::v1::{Namespace, Secret};
 use kube::{
     Client, Config,
@@ -75,9 +75,9 @@ fn runtime() -> tokio::runtime::Runtime {
 async fn serves_its_users_and_leaves_nothing_behind(assets: Assets) {
     let options = EnvtestOptions {
         users: vec![
-            User::admin("system:serviceaccount:apps:controller"),
-            User::without_rights("viewer"),
-            User::new("grouped", ["observers", "a \"quoted\" group"]),
+            EnvtestUser::admin("system:serviceaccount:apps:controller"),
+            EnvtestUser::without_rights("viewer"),
+            EnvtestUser::new("grouped", ["observers", "a \"quoted\" group"]),
         ],
         ..EnvtestOptions::default()
     };

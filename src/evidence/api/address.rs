@@ -30,8 +30,8 @@ pub enum Schemes {
 }
 
 named_enum! {
-    /// What is wrong with an address. Its text follows a subject, for example "endpoint".
-    pub enum Fault {
+    /// The flaw of an address. Its text follows a subject, for example "endpoint".
+    pub enum AddressFault {
         /// There is no text.
         Empty = "is empty",
         /// It has no scheme, where a URL is required.
@@ -124,7 +124,7 @@ impl<'a> Address<'a> {
     }
 
     /// What is wrong with the host, if anything. An IPv6 address needs brackets.
-    fn host_fault(&self) -> Option<Fault> {
+    fn host_fault(&self) -> Option<AddressFault> {
         let is_valid = if self.bracketed {
             is_ipv6(self.host)
         } else {
@@ -133,27 +133,27 @@ impl<'a> Address<'a> {
         if is_valid {
             None
         } else if self.host.is_empty() {
-            Some(Fault::NoHost)
+            Some(AddressFault::NoHost)
         } else if !self.bracketed && is_bare_ipv6(self.host) {
-            Some(Fault::Brackets)
+            Some(AddressFault::Brackets)
         } else {
-            Some(Fault::Host)
+            Some(AddressFault::Host)
         }
     }
 }
 
 /// Returns what is wrong with a URL that must have a host; `None` if nothing is.
-pub fn url_fault(text: &str, schemes: Schemes) -> Option<Fault> {
+pub fn url_fault(text: &str, schemes: Schemes) -> Option<AddressFault> {
     fault_of_url(&Address::split(text), text, schemes)
 }
 
 /// Returns what is wrong with a URL, which was split from a text.
-fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
+fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<AddressFault> {
     let Some(scheme) = url.scheme else {
         return Some(if text.is_empty() {
-            Fault::Empty
+            AddressFault::Empty
         } else {
-            Fault::NotAbsolute
+            AddressFault::NotAbsolute
         });
     };
     let may_stand = |c: char| match c {
@@ -162,35 +162,35 @@ fn fault_of_url(url: &Address, text: &str, schemes: Schemes) -> Option<Fault> {
         _ => c.is_alphanumeric(),
     };
     if !text.chars().all(may_stand) {
-        return Some(Fault::NotValid);
+        return Some(AddressFault::NotValid);
     }
     let is_known = match schemes {
         Schemes::Of(schemes) => schemes.iter().any(|scheme| url.has_scheme(scheme)),
         Schemes::Any => is_scheme(scheme),
     };
     if !is_known {
-        return Some(Fault::Scheme);
+        return Some(AddressFault::Scheme);
     }
     // Targets of gRPC, for example dns:///thanos.example:10901 and unix:///run/x, name the host in the path.
     let is_http = url.has_scheme("https") || url.has_scheme("http");
     if matches!(schemes, Schemes::Any) && !is_http && text[scheme.len()..].starts_with(":///") {
         let has_path = text.len() > scheme.len() + ":///".len();
-        return (!has_path).then_some(Fault::Host);
+        return (!has_path).then_some(AddressFault::Host);
     }
     // RFC 3986 lets a URL end its authority with a bare colon.
     let is_valid = |port: &str| port.is_empty() || is_port(port);
     url.host_fault().or_else(|| {
         url.port
             .is_some_and(|port| !is_valid(port))
-            .then_some(Fault::Port)
+            .then_some(AddressFault::Port)
     })
 }
 
 /// Returns what is wrong with an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
-pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
+pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<AddressFault> {
     let text = text.trim();
     if text.is_empty() {
-        return Some(Fault::Empty);
+        return Some(AddressFault::Empty);
     }
     let address = Address::split(text);
     if address.scheme.is_some() {
@@ -202,11 +202,11 @@ pub fn endpoint_fault(text: &str, schemes: Schemes) -> Option<Fault> {
     let has_more = address.userinfo.is_some() || !address.path.is_empty();
     let host_fault = address.host_fault();
     match address.port {
-        _ if host_fault == Some(Fault::Brackets) => host_fault,
-        None if !has_more && host_fault.is_none() => Some(Fault::NoPort),
-        None => Some(Fault::Form),
-        Some(_) if address.userinfo.is_some() || host_fault.is_some() => Some(Fault::Host),
-        Some(port) if has_more || !is_port(port) => Some(Fault::Port),
+        _ if host_fault == Some(AddressFault::Brackets) => host_fault,
+        None if !has_more && host_fault.is_none() => Some(AddressFault::NoPort),
+        None => Some(AddressFault::Form),
+        Some(_) if address.userinfo.is_some() || host_fault.is_some() => Some(AddressFault::Host),
+        Some(port) if has_more || !is_port(port) => Some(AddressFault::Port),
         Some(_) => None,
     }
 }
@@ -372,7 +372,7 @@ Form a b";
         for endpoint in ENDPOINTS.split_whitespace() {
             assert_eq!(endpoint_fault(endpoint, HTTP), None, "{endpoint}");
         }
-        let is = |fault: Option<Fault>, name: &str| format!("{fault:?}") == format!("Some({name})");
+        let is = |fault: Option<AddressFault>, name: &str| format!("{fault:?}") == format!("Some({name})");
         for (name, url) in INVALID_URLS.lines().filter_map(|line| line.split_once(' ')) {
             assert!(is(url_fault(url, HTTP), name), "{url}");
         }
@@ -380,15 +380,15 @@ Form a b";
             assert!(is(endpoint_fault(endpoint, HTTP), name), "{endpoint}");
         }
         for (url, fault) in [
-            ("", Fault::Empty),
-            ("https:\\\\a.example", Fault::NotAbsolute),
-            (" https://a.example", Fault::NotValid),
-            ("https://a.example\n", Fault::NotValid),
-            ("https://a.example\\x", Fault::NotValid),
+            ("", AddressFault::Empty),
+            ("https:\\\\a.example", AddressFault::NotAbsolute),
+            (" https://a.example", AddressFault::NotValid),
+            ("https://a.example\n", AddressFault::NotValid),
+            ("https://a.example\\x", AddressFault::NotValid),
         ] {
             assert_eq!(url_fault(url, HTTP), Some(fault), "{url}");
         }
-        assert_eq!(endpoint_fault("", HTTP), Some(Fault::Empty));
+        assert_eq!(endpoint_fault("", HTTP), Some(AddressFault::Empty));
         assert_eq!(endpoint_fault("  a.example:1  ", HTTP), None);
     }
 
@@ -398,12 +398,12 @@ Form a b";
         for (text, schemes, expected) in [
             ("socks5://[::1]:1080", SOCKS, None),
             ("SOCKS5://proxy", SOCKS, None),
-            ("socks5://", SOCKS, Some(Fault::NoHost)),
+            ("socks5://", SOCKS, Some(AddressFault::NoHost)),
             ("grpc://thanos.example:10901", Schemes::Any, None),
             ("dns+grpc://thanos_query:10901", Schemes::Any, None),
-            ("1grpc://thanos.example", Schemes::Any, Some(Fault::Scheme)),
-            ("gr_pc://thanos.example", Schemes::Any, Some(Fault::Scheme)),
-            ("://thanos.example", Schemes::Any, Some(Fault::Scheme)),
+            ("1grpc://thanos.example", Schemes::Any, Some(AddressFault::Scheme)),
+            ("gr_pc://thanos.example", Schemes::Any, Some(AddressFault::Scheme)),
+            ("://thanos.example", Schemes::Any, Some(AddressFault::Scheme)),
         ] {
             assert_eq!(url_fault(text, schemes), expected, "{text}");
         }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{
-    address::{Address, Fault, Schemes, endpoint_fault},
+    address::{Address, AddressFault, Schemes, endpoint_fault},
     shape::strings,
 };
 
@@ -60,7 +60,7 @@ impl Endpoints {
 const SCHEMES: Schemes = Schemes::Of(&["https", "http"]);
 
 /// Returns what is wrong with an endpoint. A URL with a host, `host:port`, an IP address and `IP:port` have none.
-pub fn fault(endpoint: &str) -> Option<Fault> {
+pub fn fault(endpoint: &str) -> Option<AddressFault> {
     endpoint_fault(endpoint, SCHEMES)
 }
 
@@ -79,7 +79,7 @@ impl Place {
     pub fn read(endpoint: &str) -> Option<Self> {
         let endpoint = endpoint.trim();
         // A host without a port still identifies a member.
-        if fault(endpoint).is_some_and(|fault| fault != Fault::NoPort) {
+        if fault(endpoint).is_some_and(|fault| fault != AddressFault::NoPort) {
             return None;
         }
         let address = Address::split(endpoint);

@@ -117,7 +117,7 @@ impl<'de> Deserialize<'de> for Writer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
-        struct Entry {
+        struct WriterFields {
             manager: Option<Arc<str>>,
             operation: Option<Arc<str>>,
             subresource: Option<Arc<str>>,
@@ -125,7 +125,7 @@ impl<'de> Deserialize<'de> for Writer {
             owns: Option<Vec<Box<str>>>,
             fields_v1: Option<OwnedFields>,
         }
-        let Object(entry) = Object::<Entry>::deserialize(deserializer)?;
+        let Object(entry) = Object::<WriterFields>::deserialize(deserializer)?;
         let owns = entry.owns.or(entry.fields_v1.map(|fields| owned_paths(&fields)));
         let mut owns = owns.unwrap_or_default();
         owns.sort_unstable();

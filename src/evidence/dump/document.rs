@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::{
     gather::Gatherer,
-    source::{CUT_SHORT, Source, line_breaks, syntax, without_place},
+    source::{CUT_SHORT, DumpSource, line_breaks, syntax, without_place},
     transcode::transcode,
     types::Types,
 };
@@ -25,14 +25,17 @@ pub(super) fn read_file(
     gatherer: &mut Gatherer<'_>,
 ) -> Result<(u64, bool), InputError> {
     gatherer.begin_file(file);
-    let mut source = Source::new(reader, FilePlace { file, line: 1 }, gatherer.limits);
+    let mut source = DumpSource::new(reader, FilePlace { file, line: 1 }, gatherer.limits);
     let read = read_documents(&mut source, gatherer);
     // What is wrong with an object before the place at which the parser stopped counts first.
     gatherer.end_file()?;
     read.map(|()| (source.size, source.is_blank))
 }
 
-fn read_documents(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
+fn read_documents(
+    source: &mut DumpSource<'_, impl Read>,
+    gatherer: &mut Gatherer<'_>,
+) -> Result<(), InputError> {
     loop {
         gatherer.count += 1;
         match source.begin_document()? {
@@ -51,9 +54,9 @@ fn read_documents(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_
 }
 
 /// Reads the values of a document of JSON.
-fn json(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
+fn json(source: &mut DumpSource<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
     while source.peek()?.is_some() {
-        Reading {
+        ValueReader {
             gatherer: &mut *gatherer,
             source: &mut *source,
             yaml_end: None,
@@ -67,7 +70,7 @@ fn json(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Resu
 }
 
 /// Reads a document of YAML like kubectl: `yes` and `on` are text.
-fn yaml(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
+fn yaml(source: &mut DumpSource<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Result<(), InputError> {
     let begins = source.place();
     let document = source.document()?;
     let is_in_line = !document.ends_with('\n');
@@ -78,8 +81,8 @@ fn yaml(source: &mut Source<'_, impl Read>, gatherer: &mut Gatherer<'_>) -> Resu
     };
     let json = transcode(&document).map_err(|error| invalid_yaml(&error, begins, end))?;
     drop(document);
-    Reading {
-        source: &mut Source::new(json.as_bytes(), begins, gatherer.limits),
+    ValueReader {
+        source: &mut DumpSource::new(json.as_bytes(), begins, gatherer.limits),
         gatherer,
         yaml_end: Some(end),
         depth: 0,
@@ -126,9 +129,9 @@ struct YamlEnd<'f> {
 }
 
 /// Reads a value: an object, an array of objects, or a list.
-struct Reading<'r, 'd, 'f, R> {
+struct ValueReader<'r, 'd, 'f, R> {
     gatherer: &'r mut Gatherer<'d>,
-    source: &'r mut Source<'f, R>,
+    source: &'r mut DumpSource<'f, R>,
     /// If it is YAML.
     yaml_end: Option<YamlEnd<'f>>,
     /// How many lists it is in.
@@ -140,7 +143,7 @@ struct Deferred {
     line: usize,
 }
 
-impl<R: Read> Reading<'_, '_, '_, R> {
+impl<R: Read> ValueReader<'_, '_, '_, R> {
     fn read(mut self) -> Result<(), InputError> {
         match self.source.peek()? {
             Some(b'{') => self.read_object(),
@@ -272,8 +275,8 @@ fn take_nested(gatherer: &mut Gatherer<'_>, json: &str, line: usize, depth: usiz
     }
     let file = gatherer.file();
     let place = FilePlace { file: &file, line };
-    Reading {
-        source: &mut Source::new(json.as_bytes(), place, gatherer.limits),
+    ValueReader {
+        source: &mut DumpSource::new(json.as_bytes(), place, gatherer.limits),
         gatherer,
         yaml_end: None,
         depth: depth + 1,

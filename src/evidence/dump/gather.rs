@@ -31,7 +31,7 @@ pub(super) struct Gatherer<'d> {
     pub limits: Limits,
     file: Arc<str>,
     parser: Parser,
-    objects: HashMap<Key, KnownVersion>,
+    objects: HashMap<DumpObjectKey, KnownVersion>,
     versions: [BTreeSet<String>; 2],
     /// The number of documents and objects, and of YAML documents.
     pub count: usize,
@@ -46,7 +46,7 @@ pub(super) struct Gatherer<'d> {
 }
 
 /// Kind, namespace, name.
-type Key = (&'static str, Arc<str>, Arc<str>);
+type DumpObjectKey = (&'static str, Arc<str>, Arc<str>);
 
 struct KnownVersion {
     uid: Arc<str>,
@@ -332,7 +332,7 @@ impl<'d> Gatherer<'d> {
     }
 
     /// Returns `true` if the name is new. Of two versions neither counts, as the newer one is unknown.
-    fn is_new(&mut self, key: Key, uid: &str, resource_version: &str, line: usize) -> bool {
+    fn is_new(&mut self, key: DumpObjectKey, uid: &str, resource_version: &str, line: usize) -> bool {
         let Some(version) = self.objects.get_mut(&key) else {
             let version = KnownVersion {
                 uid: uid.into(),

@@ -21,7 +21,7 @@ pub(super) const CUT_SHORT: &str = " ends in the middle: was kubectl interrupted
 const BYTE_ORDER_MARK: char = '\u{FEFF}';
 
 /// A file that is read in pieces. A line of `---` or `...`, alone or before white space, ends a document.
-pub(super) struct Source<'f, R> {
+pub(super) struct DumpSource<'f, R> {
     reader: R,
     file: &'f str,
     limits: Limits,
@@ -42,7 +42,7 @@ pub(super) struct Source<'f, R> {
     pub is_blank: bool,
 }
 
-impl<'f, R: Read> Source<'f, R> {
+impl<'f, R: Read> DumpSource<'f, R> {
     /// A text that begins with that line of a file.
     pub fn new(reader: R, place: FilePlace<'f>, limits: Limits) -> Self {
         Self {
@@ -364,7 +364,7 @@ mod tests {
     /// The documents of a text, each with the line of its first content.
     fn documents(text: &str) -> Vec<(usize, String)> {
         let place = FilePlace { file: "x", line: 1 };
-        let mut source = Source::new(text.as_bytes(), place, Limits::default());
+        let mut source = DumpSource::new(text.as_bytes(), place, Limits::default());
         let mut documents = Vec::new();
         loop {
             if source.begin_document().expect("reads").is_some() {

@@ -31,7 +31,7 @@ const MEMBERS_LOG: &str = "the time of the members' log";
 const PLUGIN_LOG: &str = "the time of the plugin's log";
 
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct GatheredEvidence {
     evidence: Evidence,
     later: Evidence,
     /// The profiles that the run waited for in vain when the window ended.
@@ -46,7 +46,7 @@ pub(super) struct Gathered {
     objects: HashSet<ObjectRef>,
 }
 
-impl Gathered {
+impl GatheredEvidence {
     pub(super) fn unreadable(&self) -> usize {
         self.evidence.unreadable.len()
     }

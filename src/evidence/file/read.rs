@@ -4,13 +4,13 @@ use std::io::{self, BufRead, Read};
 
 use serde::Deserialize;
 
-use super::{gather::Gathered, record::Line};
+use super::{gather::GatheredEvidence, record::Line};
 use crate::{FORMAT, Input, InputError, LimitError, Limits, read::input::FilePlace};
 
 /// Reads an unpacked evidence file line by line. `name` is for messages. The reader bounds the whole and the ratio.
 pub fn read_from(mut reader: impl BufRead, name: &str, limits: &Limits) -> Result<Input, InputError> {
     let mut buffer = Vec::new();
-    let mut gathered = Gathered::default();
+    let mut gathered = GatheredEvidence::default();
     let mut whole = 0;
     loop {
         let number = whole + 1;

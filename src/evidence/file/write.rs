@@ -47,65 +47,65 @@ fn packed<T>(
 
 /// Writes evidence as JSON Lines, in the format of this suite. Fails if the system cannot write it.
 pub fn write_to(evidence: &Evidence, writer: impl Write) -> io::Result<()> {
-    let mut lines = Lines {
+    let mut records = RecordWriter {
         writer: BufWriter::new(writer),
         are_after_window: false,
     };
-    lines.put(Record::Header(Box::new(Header {
+    records.put(Record::Header(Box::new(Header {
         format: FORMAT.to_owned(),
         ..evidence.header.clone()
     })))?;
     // Gaps come first, so that a truncated file still has them.
-    lines.put_all(&*evidence.gaps, Record::Gap)?;
-    lines.put_all(&evidence.unreadable, Record::Unreadable)?;
+    records.put_all(&*evidence.gaps, Record::Gap)?;
+    records.put_all(&evidence.unreadable, Record::Unreadable)?;
     // It lists the profiles that are not the implementation's work alone.
     if let Some(driver) = &evidence.driver {
-        lines.put(Record::Driver(Box::new(driver.clone())))?;
+        records.put(Record::Driver(Box::new(driver.clone())))?;
     }
     if let Some(testbed) = &evidence.testbed {
-        lines.put(Record::Testbed(Box::new(testbed.clone())))?;
+        records.put(Record::Testbed(Box::new(testbed.clone())))?;
     }
-    lines.put_all(&evidence.namespaces, Record::Namespace)?;
-    lines.put_all(&evidence.secrets, Record::Secret)?;
-    lines.put_all(&evidence.unlabelled_secrets, Record::UnlabelledSecret)?;
-    lines.put_all(&evidence.probes, Record::Probe)?;
-    lines.put_histories(&evidence.profiles, Record::Profile)?;
-    lines.put_histories(&evidence.slices, Record::PlacementDecision)?;
+    records.put_all(&evidence.namespaces, Record::Namespace)?;
+    records.put_all(&evidence.secrets, Record::Secret)?;
+    records.put_all(&evidence.unlabelled_secrets, Record::UnlabelledSecret)?;
+    records.put_all(&evidence.probes, Record::Probe)?;
+    records.put_histories(&evidence.profiles, Record::Profile)?;
+    records.put_histories(&evidence.slices, Record::PlacementDecision)?;
     let later = &evidence.later;
-    lines.are_after_window = true;
-    lines.put_all(&*later.gaps, Record::Gap)?;
-    lines.put_all(&later.missing, Record::Missing)?;
-    lines.put_histories(&later.profiles, Record::Profile)?;
-    lines.put_histories(&later.slices, Record::PlacementDecision)?;
-    lines.are_after_window = false;
-    lines.put_log(&evidence.requests, Record::Requests, Record::Request)?;
-    lines.put_all(&evidence.own_requests, Record::Request)?;
-    lines.put_log(
+    records.are_after_window = true;
+    records.put_all(&*later.gaps, Record::Gap)?;
+    records.put_all(&later.missing, Record::Missing)?;
+    records.put_histories(&later.profiles, Record::Profile)?;
+    records.put_histories(&later.slices, Record::PlacementDecision)?;
+    records.are_after_window = false;
+    records.put_log(&evidence.requests, Record::Requests, Record::Request)?;
+    records.put_all(&evidence.own_requests, Record::Request)?;
+    records.put_log(
         &evidence.slice_requests,
         Record::PlacementDecisionRequests,
         Record::PlacementDecisionRequest,
     )?;
-    lines.put_all(&evidence.own_slice_requests, Record::PlacementDecisionRequest)?;
+    records.put_all(&evidence.own_slice_requests, Record::PlacementDecisionRequest)?;
     for member in &evidence.members {
-        lines.put_member(member)?;
+        records.put_member(member)?;
     }
-    lines.put_all(&evidence.endpoint_calls, Record::EndpointCall)?;
-    lines.put_all(&evidence.logins, Record::Login)?;
-    lines.put_log(&evidence.member_calls, Record::MemberCalls, Record::MemberCall)?;
-    lines.put_log(&evidence.plugin_calls, Record::PluginCalls, Record::PluginCall)?;
+    records.put_all(&evidence.endpoint_calls, Record::EndpointCall)?;
+    records.put_all(&evidence.logins, Record::Login)?;
+    records.put_log(&evidence.member_calls, Record::MemberCalls, Record::MemberCall)?;
+    records.put_log(&evidence.plugin_calls, Record::PluginCalls, Record::PluginCall)?;
     if let Some(mentions) = &evidence.mentions {
-        lines.put(Record::Mentions(Box::new(mentions.clone())))?;
+        records.put(Record::Mentions(Box::new(mentions.clone())))?;
     }
-    lines.put(Record::End {})?;
-    lines.writer.flush()
+    records.put(Record::End {})?;
+    records.writer.flush()
 }
 
-struct Lines<W: Write> {
+struct RecordWriter<W: Write> {
     writer: BufWriter<W>,
     are_after_window: bool,
 }
 
-impl<W: Write> Lines<W> {
+impl<W: Write> RecordWriter<W> {
     fn put(&mut self, record: Record<'_>) -> io::Result<()> {
         let record = if self.are_after_window {
             Record::AfterWindow(Box::new(record))

@@ -114,7 +114,7 @@ pub struct DriverStep {
     pub slice: Option<ObjectRef>,
     /// The change, if the step wrote to a profile or requested another version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub change: Option<Change>,
+    pub change: Option<StepChange>,
     /// Number of consumers' Secrets for the profile just before the step; none if they could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secrets_before: Option<usize>,
@@ -125,9 +125,8 @@ pub struct DriverStep {
 
 /// What a step changed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "StepChange")]
 #[serde(rename_all = "camelCase", default)]
-pub struct Change {
+pub struct StepChange {
     /// The field, for example `status.version.kubernetes`.
     pub path: String,
     /// Its value before; none if it was absent.

@@ -14,7 +14,7 @@ use crate::{time::missed, timeline};
 
 /// A change of an object, as a rule function sees it.
 pub(crate) struct Change<'c, 'e, T> {
-    observed: timeline::Change<'e, T>,
+    observed: timeline::ObservedChange<'e, T>,
     timeline: &'c Timeline<'e, T>,
 }
 
@@ -274,7 +274,7 @@ pub(crate) struct Stable {
     /// The value may change with this one; none if it must not change at all.
     within: Option<fn(&ClusterProfile) -> Option<&str>>,
     /// Whether it does not matter who changed the value.
-    is_anyone: bool,
+    counts_any_author: bool,
 }
 
 /// The last value that was not empty never changes within one uid.
@@ -282,7 +282,7 @@ pub(crate) fn stable(value: fn(&ClusterProfile) -> Option<Value>) -> Stable {
     Stable {
         value,
         within: None,
-        is_anyone: false,
+        counts_any_author: false,
     }
 }
 
@@ -295,8 +295,8 @@ struct KnownValue<'e> {
 
 impl Stable {
     /// A change counts, also by another client.
-    pub(crate) fn anyone(mut self) -> Self {
-        self.is_anyone = true;
+    pub(crate) fn any_author(mut self) -> Self {
+        self.counts_any_author = true;
         self
     }
 
@@ -363,7 +363,7 @@ impl Stable {
             findings.cannot_tell("the value changed while the watch was interrupted");
             return false;
         }
-        if !self.is_anyone {
+        if !self.counts_any_author {
             match hub.profile_authors().of_change(&change, &new.path).author {
                 Author::Implementation => {}
                 // Without any record of writers, the judged implementation is the only known one.

@@ -4,13 +4,13 @@
 use evidence::{Driver, Requested, Scenario, StepOutcome};
 
 use super::{
-    PlacementStep, Step,
+    PlacementStep, ProfileStep,
     judged::{is_any, key},
     prelude::*,
 };
 use crate::{
     time::{LATE, missed, reported_by},
-    timeline::Change,
+    timeline::ObservedChange,
 };
 
 /// When the run stopped watching for the effect of an action.
@@ -155,9 +155,9 @@ pub(crate) struct StepRule {
     applies_if_any: Option<fn(&ClusterProfile) -> bool>,
 }
 
-pub(crate) fn step(scenario: Scenario, of: DriverAction, check: fn(&Step) -> Answer) -> StepRule {
+pub(crate) fn step(scenario: Scenario, of: DriverAction, check: fn(&ProfileStep) -> Answer) -> StepRule {
     action(scenario, of, move |driver_step, hub| {
-        Step::of(hub, driver_step).map_or_else(Answer::Unknown, |step| check(&step))
+        ProfileStep::of(hub, driver_step).map_or_else(Answer::Unknown, |step| check(&step))
     })
 }
 
@@ -359,7 +359,12 @@ impl<T: Judged> Untouched<T> {
         Answer::each(changes, |change| self.of_change(hub, &change, object)).or_kept()
     }
 
-    fn of_change<'e>(&self, hub: &Hub<'e>, change: &Change<'e, T>, guarded: &Guarded<'e, T>) -> Answer {
+    fn of_change<'e>(
+        &self,
+        hub: &Hub<'e>,
+        change: &ObservedChange<'e, T>,
+        guarded: &Guarded<'e, T>,
+    ) -> Answer {
         let Some(before) = change.before.map(|version| &version.object) else {
             return Answer::Kept;
         };

@@ -131,8 +131,8 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
         hub: &Hub<'e>,
         comparable: &[&'e History<T>],
         touches: &Touches<'e>,
-        members: &[Member<'e, T, K>],
-    ) -> Vec<Member<'e, T, K>> {
+        members: &[KeyedHistory<'e, T, K>],
+    ) -> Vec<KeyedHistory<'e, T, K>> {
         let later = T::later(&hub.evidence.later);
         if later.is_empty() {
             return Vec::new();
@@ -217,7 +217,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             grace: self.grace,
             sure_after: self.sure_after,
             is_filled_later: false,
-            is_anyone: false,
+            counts_any_author: false,
         };
         violations.judge(findings);
     }
@@ -277,7 +277,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
 }
 
 /// An object and a key that it had.
-type Member<'e, T, K> = (K, &'e History<T>);
+type KeyedHistory<'e, T, K> = (K, &'e History<T>);
 
 /// When the run first wrote to each object that it touched. The object is not compared from then on.
 type Touches<'e> = HashMap<(&'e str, &'e str), Micros>;
@@ -315,7 +315,7 @@ impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
         let touches = touches.filter_map(|object| Some((object.name(), object.first_touch?)));
         let touches: Touches = touches.collect();
         let comparable = T::comparable(hub);
-        let mut members: Vec<Member<T, K>> = Vec::new();
+        let mut members: Vec<KeyedHistory<T, K>> = Vec::new();
         for history in &comparable {
             let keys = self.keys_of(history, &touches, hub);
             if self.fewest > 1 && !keys.is_empty() && is_judged(history) {

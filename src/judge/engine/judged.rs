@@ -227,7 +227,7 @@ fn publisher<'e>(authors: &Authors<'e>, history: &'e History<PlacementDecision>)
     if is_known(&creator) {
         return creator;
     }
-    let owners = ["schedulerName", "decisions"].map(|field| authors.of_listed(history.last(), field));
+    let owners = ["schedulerName", "decisions"].map(|field| authors.owner_in_list(history.last(), field));
     let by_name = |by: &Attribution| is_known(by) || !by.names.is_empty();
     owners.into_iter().find(by_name).unwrap_or(creator)
 }
@@ -295,7 +295,7 @@ pub(crate) struct Creator<'e> {
     pub(crate) name: &'e str,
     pub(crate) attribution: Attribution<'e>,
     /// The first profile that it created; none for clients that created none.
-    pub(crate) created: Option<ObjectRef>,
+    pub(crate) created_profile: Option<ObjectRef>,
     /// True if the audit log shows that it wrote the status of a profile with that manager name.
     pub(crate) wrote_status: bool,
 }
@@ -308,11 +308,14 @@ type Clients<'e> = BTreeMap<(&'e str, &'e str, bool), Creator<'e>>;
 /// managers that own the manager's name.
 pub(crate) fn creators<'h>(hub: &'h Hub) -> BTreeMap<&'h str, Vec<Creator<'h>>> {
     let mut clients = by_client(writes_in_log(hub));
-    if clients.values().all(|client| client.created.is_none()) {
+    if clients.values().all(|client| client.created_profile.is_none()) {
         clients = by_client(owners_of_manager_names(hub));
     }
     let mut creators: BTreeMap<&str, Vec<Creator>> = BTreeMap::new();
-    for ((manager, ..), client) in clients.into_iter().filter(|(_, client)| client.created.is_some()) {
+    for ((manager, ..), client) in clients
+        .into_iter()
+        .filter(|(_, client)| client.created_profile.is_some())
+    {
         creators.entry(manager).or_default().push(client);
     }
     creators
@@ -326,7 +329,7 @@ fn by_client<'h>(writes: impl IntoIterator<Item = (&'h str, Creator<'h>)>) -> Cl
         match clients.get_mut(&key) {
             Some(client) => {
                 client.wrote_status |= write.wrote_status;
-                client.created = client.created.take().or(write.created);
+                client.created_profile = client.created_profile.take().or(write.created_profile);
             }
             None => drop(clients.insert(key, write)),
         }
@@ -345,7 +348,7 @@ fn writes_in_log<'h>(hub: &'h Hub) -> impl Iterator<Item = (&'h str, Creator<'h>
             let creator = Creator {
                 name: &request.user,
                 attribution: hub.profile_authors().of_request(request),
-                created: creates(request).then(|| object_named(KIND, request.namespace_and_name())),
+                created_profile: creates(request).then(|| object_named(KIND, request.namespace_and_name())),
                 wrote_status: request.is_status_write(),
             };
             (creator.attribution.author != Author::Run).then_some((manager, creator))
@@ -369,7 +372,7 @@ fn owners_of_manager_names<'h>(hub: &'h Hub) -> Vec<(&'h str, Creator<'h>)> {
                 // It has a field manager for each of its subcommands.
                 name: if is_kubectl(name) { "kubectl" } else { name },
                 attribution: hub.profile_authors().of_field_manager(name),
-                created: Some(ObjectRef::from(profile)),
+                created_profile: Some(ObjectRef::from(profile)),
                 wrote_status: false,
             };
             creators.push((profile.manager(), creator));

@@ -42,13 +42,13 @@ pub(crate) use hub::{Hub, WholeHub};
 pub(crate) use judged::{Creator, Judged, JudgedObject, creators, names_of_other_managers, object_named};
 pub(crate) use member::{Sample, member};
 pub(crate) use placement_step::{PlacementStep, SliceState};
-pub(crate) use profile_step::Step;
-pub(crate) use reference::{Reference, reference};
+pub(crate) use profile_step::ProfileStep;
+pub(crate) use reference::{ProfileReference, reference};
 pub(crate) use state::{
     ArrivalTime, same_access, same_conditions, same_labels, same_outside_access, same_properties, same_slice,
     same_writers, slice, state, timed_state,
 };
-pub(crate) use writes::{BUDGET, Count, Write, Writes, WritesByAuthor, writes};
-pub use writes::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
+pub(crate) use writes::{BUDGET, CountedWrites, ObjectWrite, Writes, WritesByAuthor, writes};
+pub use writes::{BURST, Draw, REFILL_SECONDS, Spending, Spendings, WriteSource};
 
 pub(crate) use crate::time::CLOCKS_APART;

@@ -15,14 +15,14 @@ use super::{
 };
 
 /// A driver action on a member, and what followed on its profile.
-pub(crate) struct Step<'s, 'e> {
+pub(crate) struct ProfileStep<'s, 'e> {
     pub(crate) hub: &'s Hub<'e>,
     pub(crate) driver_step: &'s DriverStep,
     pub(crate) profile: &'s ObjectRef,
     pub(crate) timeline: Timeline<'e, ClusterProfile>,
 }
 
-impl<'s, 'e> Step<'s, 'e> {
+impl<'s, 'e> ProfileStep<'s, 'e> {
     /// The action with the profile that it concerns.
     pub(crate) fn of(hub: &'s Hub<'e>, driver_step: &'s DriverStep) -> Result<Self, Reason> {
         let unknown = || {
@@ -82,16 +82,16 @@ impl<'s, 'e> Step<'s, 'e> {
     }
 
     /// The driver's last action of a kind on the same member before this one.
-    pub(crate) fn earlier(&self, action: DriverAction) -> Option<Step<'s, 'e>> {
+    pub(crate) fn earlier(&self, action: DriverAction) -> Option<ProfileStep<'s, 'e>> {
         let driver = self.hub.evidence.driver.as_ref()?;
         let is_earlier =
             |step: &&DriverStep| step.member == self.driver_step.member && step.from < self.driver_step.from;
         let earlier = driver.steps_of(action).filter(is_earlier);
-        Step::of(self.hub, earlier.max_by_key(|step| step.from)?).ok()
+        ProfileStep::of(self.hub, earlier.max_by_key(|step| step.from)?).ok()
     }
 
     /// The member's profile as the driver recognized it afterwards, if it has another name.
-    pub(crate) fn renamed(&self) -> Option<Step<'s, 'e>> {
+    pub(crate) fn renamed(&self) -> Option<ProfileStep<'s, 'e>> {
         let after = self.driver_step.profile_after.as_ref()?;
         if (&after.namespace, &after.name) == (&self.profile.namespace, &self.profile.name) {
             return None;
@@ -138,9 +138,10 @@ impl<'s, 'e> Step<'s, 'e> {
 }
 
 /// The reason for no verdict if another client undid the reaction.
-const BY_OTHERS: &str = "another client changed the profile after the implementation had reacted";
+const CHANGED_BY_ANOTHER_CLIENT: &str =
+    "another client changed the profile after the implementation had reacted";
 
-impl<'e> Step<'_, 'e> {
+impl<'e> ProfileStep<'_, 'e> {
     /// Kept if the profile was as expected when it was last seen before the deadline.
     pub(crate) fn expect(
         &self,
@@ -158,7 +159,7 @@ impl<'e> Step<'_, 'e> {
         }
         let mut finding = violation(self.at_deadline());
         if self.was_undone_by_other(expected, &finding.path) {
-            return Answer::Unknown(BY_OTHERS.into());
+            return Answer::Unknown(CHANGED_BY_ANOTHER_CLIENT.into());
         }
         finding.name_object(|| self.object_at_deadline());
         let expected = within(self.driver_step, &finding.expected);
@@ -252,7 +253,7 @@ impl<'e> Step<'_, 'e> {
     /// authors.
     fn names_if_blamed(&self, place: usize, field: &str) -> Result<BTreeSet<&'e str>, Reason> {
         match author_of_moment(self.hub, &self.timeline, place, field, &|_| true) {
-            Some(by) if by.is_other_client() => Err(BY_OTHERS.into()),
+            Some(by) if by.is_other_client() => Err(CHANGED_BY_ANOTHER_CLIENT.into()),
             Some(Attribution {
                 author: Author::Unknown(reason),
                 ..

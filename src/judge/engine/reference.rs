@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// A decision names a profile.
-pub(crate) struct Reference<'r> {
+pub(crate) struct ProfileReference<'r> {
     pub(crate) name: ProfileName<'r>,
     /// The profile at that time; none if it did not exist.
     pub(crate) profile: Option<&'r ClusterProfile>,
@@ -28,14 +28,14 @@ pub(crate) struct Reference<'r> {
 }
 
 pub(crate) struct References {
-    check: fn(&Reference) -> Answer,
+    check: fn(&ProfileReference) -> Answer,
     grace: Micros,
     /// Whether an entry of a decision explains a violation, so that the rule is kept.
     is_excused: fn(&ClusterDecision) -> bool,
 }
 
 /// A rule on each reference of a decision, with a grace period of 2 min.
-pub(crate) fn reference(check: fn(&Reference) -> Answer) -> References {
+pub(crate) fn reference(check: fn(&ProfileReference) -> Answer) -> References {
     References {
         check,
         grace: GRACE,
@@ -47,7 +47,7 @@ pub(crate) fn reference(check: fn(&Reference) -> Answer) -> References {
 const TOO_EARLY: &str =
     "too early to tell: the run did not watch the reference for longer than the grace period";
 
-impl Reference<'_> {
+impl ProfileReference<'_> {
     /// A finding about the profile. The engine adds the slice and the place of the entry.
     pub(crate) fn finding(&self) -> Finding {
         let (namespace, name) = self.name;
@@ -67,7 +67,7 @@ impl References {
 
     /// The answer about a profile, whatever the entry explains.
     fn answer(&self, name: ProfileName, profile: Option<&ClusterProfile>, was_there: bool) -> Answer {
-        let reference = Reference {
+        let reference = ProfileReference {
             name,
             profile,
             was_there,
@@ -247,7 +247,7 @@ impl<'e> JudgedDecision<'_, 'e> {
             let is_wrong = |place: usize| !answers[place].findings().is_empty();
             let wrong = self.profiles.intervals(&profiles, is_wrong);
             let wrong = wrong.and(&unexcused.during(&Set::of([*span])));
-            applies |= !wrong.seen().is_empty();
+            applies |= !wrong.arrival_spans().is_empty();
             match (wrong.longer_than(grace), reason) {
                 (Certainty::No, _) => {}
                 (_, Some(reason)) => add_unknown(name, last.slice, reason, findings),
@@ -256,7 +256,7 @@ impl<'e> JudgedDecision<'_, 'e> {
                     let finding = finding.clone().advisory_unless(is_sure);
                     let stretches = wrong.stretches(grace);
                     let longest = stretches.into_iter().max_by_key(|stretch| stretch.total);
-                    let last_span = wrong.seen().last();
+                    let last_span = wrong.arrival_spans().last();
                     let is_last = |stretch: &Stretch| last_span.is_some_and(|span| span.1 <= stretch.until);
                     let is_open = wrong.is_open() && longest.as_ref().is_some_and(is_last);
                     let ending = if is_open { timeline.end_in_words() } else { "" };

@@ -36,7 +36,7 @@ pub(crate) struct State<T> {
     /// Whether implementations fill the field some time after the creation.
     is_filled_later: bool,
     /// Whether a violation counts that another client's change began.
-    is_anyone: bool,
+    counts_any_author: bool,
     /// The objects of other implementations, if they are judged instead.
     other_objects: Option<ObjectsOnHub<T>>,
 }
@@ -76,7 +76,7 @@ impl<T> State<T> {
             grace,
             same: |one, other| ptr::eq(one, other),
             is_filled_later: false,
-            is_anyone: false,
+            counts_any_author: false,
             other_objects: None,
         }
     }
@@ -98,8 +98,8 @@ impl<T> State<T> {
     }
 
     /// Counts a violation that another client's change began, where the implementation has to follow that change.
-    pub(crate) fn anyone(mut self) -> Self {
-        self.is_anyone = true;
+    pub(crate) fn any_author(mut self) -> Self {
+        self.counts_any_author = true;
         self
     }
 }
@@ -181,7 +181,7 @@ impl<'e, T: Judged> Answers<'_, '_, 'e, T> {
             grace: state.grace,
             sure_after: 0,
             is_filled_later: state.is_filled_later,
-            is_anyone: state.is_anyone,
+            counts_any_author: state.counts_any_author,
         };
         violations.judge(findings);
         true

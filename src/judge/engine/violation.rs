@@ -28,7 +28,7 @@ pub(super) struct Violations<'v, 'e, T> {
     /// Whether a new object needs no remark, since implementations fill the field later.
     pub(super) is_filled_later: bool,
     /// Whether a violation counts that another client's change began.
-    pub(super) is_anyone: bool,
+    pub(super) counts_any_author: bool,
 }
 
 impl<T: Judged> Violations<'_, '_, T> {
@@ -107,7 +107,7 @@ impl<T: Judged> Violations<'_, '_, T> {
 
     fn lasts(&self, intervals: &Intervals) -> Certainty {
         match self.grace {
-            0 if !intervals.seen().is_empty() => Certainty::Yes,
+            0 if !intervals.arrival_spans().is_empty() => Certainty::Yes,
             0 => Certainty::No,
             grace => intervals.longer_than(grace),
         }
@@ -119,7 +119,9 @@ impl<T: Judged> Violations<'_, '_, T> {
         not_begun_by_other_clients(
             self.answers.len(),
             |place| path(place).is_some(),
-            |place| !self.is_anyone && path(place).is_some_and(|path| self.has_other_author(place, path)),
+            |place| {
+                !self.counts_any_author && path(place).is_some_and(|path| self.has_other_author(place, path))
+            },
         )
     }
 
@@ -207,7 +209,11 @@ impl<T: Judged> Violations<'_, '_, T> {
         if self.is_filled_later {
             return;
         }
-        let longest = intervals.seen().iter().map(|(from, until)| until - from).max();
+        let longest = intervals
+            .arrival_spans()
+            .iter()
+            .map(|(from, until)| until - from)
+            .max();
         let wrong = (0..self.answers.len()).find_map(|place| Some((place, self.at(place, identity).next()?)));
         let (Some(length), Some((place, finding))) = (longest, wrong) else {
             return;

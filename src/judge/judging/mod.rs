@@ -10,5 +10,5 @@ mod waivers;
 pub(crate) use judge::judge_rule;
 pub use judge::{judge, judge_by, unsettled};
 pub use prospect::{Prospect, Selection, locked, prospects};
-pub use verdict::{Count, Decision, Extent, Judgement, Outcome, Part, RuleVerdict, Tally, Verdict};
+pub use verdict::{Count, Decision, EditionOutcome, Extent, Judgement, Outcome, RuleVerdict, Tally, Verdict};
 pub use waivers::{Waiver, WaiverOutcome, Waivers, WaiversError, decide_with, web_page};

@@ -249,7 +249,7 @@ pub struct RuleVerdict {
 
 /// The decision by one edition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct EditionOutcome {
     /// The edition.
     pub edition: Edition,
     /// The decision.
@@ -305,13 +305,13 @@ impl Judgement {
     }
 
     /// The decision by each edition, in their order, without the effect of expired and unused waivers.
-    pub fn parts(&self) -> Vec<Part> {
+    pub fn parts(&self) -> Vec<EditionOutcome> {
         let editions = [self.edition].into_iter().chain(self.also);
         let part = |edition| {
             let verdicts = self.verdicts.iter();
             let of_edition = verdicts.filter(|verdict| verdict.applies.edition == edition);
             let tally = of_edition.map(RuleVerdict::outcome).collect();
-            Part {
+            EditionOutcome {
                 edition,
                 decision: decide(&tally, self.extent()),
                 tally,

@@ -92,7 +92,7 @@ pub enum WaiversError {
 /// A file of waivers, with the places of each.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct WaiverFile {
     waivers: Vec<Spanned<Waiver>>,
 }
 
@@ -102,7 +102,7 @@ impl Waivers {
     /// # Errors
     /// The file has another shape, unknown keys, unknown rules, empty reasons, unusable links, or the same waiver twice.
     pub fn parse(text: &str) -> Result<Self, WaiversError> {
-        let Text { waivers } = user_file::read(text)?;
+        let WaiverFile { waivers } = user_file::read(text)?;
         let mut numbers = BTreeMap::new();
         for (place, waiver) in waivers.iter().enumerate() {
             let (number, line, waiver) = (place + 1, waiver.referenced.line(), &waiver.value);

@@ -46,6 +46,6 @@ pub use registry::{Rule, all, as_of, find};
 pub(crate) use team::findings_of_team;
 
 pub use crate::{
-    engine::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings},
+    engine::{BURST, Draw, REFILL_SECONDS, Spending, Spendings, WriteSource},
     subjects::{Finding, Findings},
 };

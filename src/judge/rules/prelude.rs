@@ -7,7 +7,7 @@ use evidence::{
 };
 
 pub(crate) use crate::{
-    engine::{ArrivalTime, Change, Sample, Step, Value, Write, Writes, describe, prelude::*},
+    engine::{ArrivalTime, Change, ObjectWrite, ProfileStep, Sample, Value, Writes, describe, prelude::*},
     text::{ABSENT, redacted_or_absent},
 };
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     engine::{
-        Count, DECISION_GRACE, Evaluate, Hub, action, change,
+        CountedWrites, DECISION_GRACE, Evaluate, Hub, action, change,
         consumer::{self, connections, consumer_writes, on_testbed, plugin_runs},
         creation, decision, endpoint_calls, group, history, joined_profile, login, member, once,
         placement_step, plugin_logins, reference, same_access, same_conditions, same_labels,
@@ -58,7 +58,7 @@ pub struct Rule {
 }
 
 /// A rule's id, the text of its file and its evaluators.
-type Binding = (&'static str, &'static str, Vec<Arc<dyn Evaluate>>);
+type RuleBinding = (&'static str, &'static str, Vec<Arc<dyn Evaluate>>);
 
 /// Binds ids to evaluators; the file comes from the role and the id.
 macro_rules! rules {
@@ -71,13 +71,13 @@ macro_rules! rules {
     };
 }
 
-fn manager() -> Vec<Binding> {
+fn manager() -> Vec<RuleBinding> {
     rules! { "manager":
     "identity/manager-label-present" => [state(identity::has_manager_label).reads(same_labels)],
     "identity/manager-label-matches" => [state(identity::manager_label_matches).reads(same_labels)],
     "identity/manager-label-from-creation" => [creation(identity::has_manager_label)],
     "identity/manager-name-usable" => [state(identity::manager_name_usable).reads(same_labels)],
-    "identity/manager-immutable" => [stable(identity::manager_name).anyone(), once(identity::hub_refuses_another_manager)],
+    "identity/manager-immutable" => [stable(identity::manager_name).any_author(), once(identity::hub_refuses_another_manager)],
     "identity/manager-unique" => [once(identity::manager_unique)],
     "identity/one-manager-per-profile" => [state(identity::written_by_its_manager).of_other_managers(), once(identity::no_request_for_others)],
     "identity/name-unique" => [group(clusters::name_in_use, clusters::name_unique).reads(clusters::same_name)],
@@ -123,7 +123,7 @@ fn manager() -> Vec<Binding> {
     "conditions/transition-time-kept" => [change(conditions::transition_time_kept)],
     "conditions/transition-time-moves" => [change(conditions::transition_time_moves)],
     "conditions/observed-generation-not-ahead" => [state(conditions::observed_generation_not_ahead).reads(same_conditions)],
-    "conditions/observed-generation-current" => [state(conditions::observed_generation_current).anyone().reads(same_conditions)],
+    "conditions/observed-generation-current" => [state(conditions::observed_generation_current).any_author().reads(same_conditions)],
     "conditions/healthy-needs-joined" => [state(conditions::healthy_needs_joined).reads(same_conditions)],
     "conditions/status-follows-joined" => [state(conditions::status_follows_joined).filled_later().reads(same_conditions)],
     "conditions/healthy-agrees-with-member" => [
@@ -138,7 +138,7 @@ fn manager() -> Vec<Binding> {
                 .applies_if_any(conditions::reports_health)
         ],
     "conditions/joined-follows-leave" => [step(Scenario::JoinAndLeave, DriverAction::Leave, outages::joined_follows_leave)],
-    "conditions/not-flapping" => [writes(Count::Observed, updates::not_flapping)],
+    "conditions/not-flapping" => [writes(CountedWrites::Observed, updates::not_flapping)],
     "access/provider-named" => [state(access::provider_named).reads(same_access)],
     "access/server-is-url" => [state(access::server_is_url).reads(same_access)],
     "access/ca-data-is-certificates" => [state(access::ca_data_is_certificates).reads(same_access)],
@@ -169,13 +169,13 @@ fn manager() -> Vec<Binding> {
     "consumers/declared-consumer-served" => [joined_profile(consumers::declared_consumer_served)],
     "consumers/secrets-retired" => [step(Scenario::JoinAndLeave, DriverAction::Leave, consumers::secrets_retired)],
     "consumers/secret-labelled" => [unlabelled_secret(consumers::secret_labelled)],
-    "updates/status-writes-within-budget" => [writes(Count::Status, updates::status_writes_within_budget)],
-    "updates/writes-within-burst" => [writes(Count::Changing, updates::writes_within_burst)],
-    "updates/refused-writes-within-budget" => [writes(Count::Refused, updates::refused_writes_within_budget)],
-    "updates/no-empty-writes" => [writes(Count::Logged, updates::no_empty_writes).needs(updates::shows_effect, NO_RESPONSES)],
-    "updates/status-by-subresource" => [writes(Count::Logged, updates::status_by_subresource).needs(updates::shows_body, NO_BODIES)],
+    "updates/status-writes-within-budget" => [writes(CountedWrites::Status, updates::status_writes_within_budget)],
+    "updates/writes-within-burst" => [writes(CountedWrites::Changing, updates::writes_within_burst)],
+    "updates/refused-writes-within-budget" => [writes(CountedWrites::Refused, updates::refused_writes_within_budget)],
+    "updates/no-empty-writes" => [writes(CountedWrites::Logged, updates::no_empty_writes).needs(updates::shows_effect, NO_RESPONSES)],
+    "updates/status-by-subresource" => [writes(CountedWrites::Logged, updates::status_by_subresource).needs(updates::shows_body, NO_BODIES)],
     "updates/distinct-appliers" => [state(updates::distinct_appliers).reads(same_writers)],
-    "updates/no-dynamic-data" => [writes(Count::Observed, updates::no_dynamic_data)],
+    "updates/no-dynamic-data" => [writes(CountedWrites::Observed, updates::no_dynamic_data)],
     "lifecycle/join-creates-profile" => [
             action(Scenario::JoinAndLeave, DriverAction::Join, lifecycle::join_creates_profile),
             action(Scenario::SimilarNames, DriverAction::Join, lifecycle::join_creates_profile).if_taken()
@@ -204,7 +204,7 @@ fn manager() -> Vec<Binding> {
     }
 }
 
-fn scheduler() -> Vec<Binding> {
+fn scheduler() -> Vec<RuleBinding> {
     rules! { "scheduler":
     "placement-slices/size" => [slice(slices::size)],
     "placement-slices/decisions-present" => [slice(slices::decisions_present)],
@@ -222,9 +222,9 @@ fn scheduler() -> Vec<Binding> {
     "placement-labels/scheduler-stable" => [change(slices::scheduler_stable)],
     "placement-labels/no-unknown-multicluster-labels" => [slice(slices::no_unknown_multicluster_labels)],
     "placement-labels/reason-is-public" => [slice(slices::reason_is_public)],
-    "placement-ownership/one-writer" => [writes(Count::Observed, slices::one_writer)],
+    "placement-ownership/one-writer" => [writes(CountedWrites::Observed, slices::one_writer)],
     "placement-ownership/foreign-decisions-untouched" => [action(Scenario::ForeignProfile, DriverAction::PutForeignSlice, placements::foreign_decisions_untouched)],
-    "placement-updates/no-empty-writes" => [writes(Count::Logged, slices::no_empty_writes).needs(slices::shows_effect, NO_RESPONSES)],
+    "placement-updates/no-empty-writes" => [writes(CountedWrites::Logged, slices::no_empty_writes).needs(slices::shows_effect, NO_RESPONSES)],
     "placement-updates/no-torn-reschedule" => [history(decisions::no_torn_reschedule)],
     "placement-lifecycle/placed" => [placement_step(Scenario::Placement, DriverAction::Place, placements::placed)],
     "placement-lifecycle/crosses-the-limit" => [placement_step(Scenario::SliceLimit, DriverAction::Reschedule, placements::crosses_the_limit)],
@@ -236,7 +236,7 @@ fn scheduler() -> Vec<Binding> {
     }
 }
 
-fn consumer() -> Vec<Binding> {
+fn consumer() -> Vec<RuleBinding> {
     rules! { "consumer":
     "consumer-hub/status-not-written" => [consumer_writes(ObjectKind::ClusterProfile, "status", hub::status_not_written)],
     "consumer-hub/profile-not-written" => [consumer_writes(ObjectKind::ClusterProfile, VERSION, hub::profile_not_written)],

@@ -125,9 +125,9 @@ pub(crate) fn is_watched<T: Tracked>(evidence: &Evidence) -> bool {
 /// The gaps in the watch of one object, or of any of several: spans in order and apart from each other. Objects without a gap of
 /// their own share those of all.
 #[derive(Clone, Default)]
-pub(crate) struct Gaps<'e>(Cow<'e, [(Micros, Micros)]>);
+pub(crate) struct WatchGaps<'e>(Cow<'e, [(Micros, Micros)]>);
 
-impl<'e> Gaps<'e> {
+impl<'e> WatchGaps<'e> {
     /// The gaps in the watch of any of these objects, in the window and after it.
     pub(crate) fn of<'n, T: Tracked>(
         evidence: &'e Evidence,

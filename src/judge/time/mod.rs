@@ -9,7 +9,7 @@
 mod clock;
 
 pub(crate) use clock::{
-    CLOCKS_APART, Gaps, HubClock, SERVERS_APART, end, is_log_broken, is_logged_around, is_watched,
+    CLOCKS_APART, HubClock, SERVERS_APART, WatchGaps, end, is_log_broken, is_logged_around, is_watched,
     known_skew, missed, new_stamp, reported_by, skew, stamp_of, stamped, timestamp, why_missed,
 };
 

@@ -5,11 +5,12 @@ use std::{ptr, vec};
 
 use evidence::{Evidence, History, Origin, Tracked, Version};
 
-use super::{Change, Moment, Timeline};
+use super::{Moment, ObservedChange, Timeline};
 use crate::{
     hash::HashMap,
     time::{
-        Edge, Gaps, HubClock, LATE, Micros, SERVERS_APART, Set, is_watched, new_stamp, put_in_order, stamp_of,
+        Edge, HubClock, LATE, Micros, SERVERS_APART, Set, WatchGaps, is_watched, new_stamp, put_in_order,
+        stamp_of,
     },
 };
 
@@ -19,7 +20,7 @@ pub(super) struct Build<'e, T> {
     arrivals: Arrivals<'e, T>,
     /// Whether a rule sees two versions as the same, so that the second one begins no moment.
     is_same: fn(&T, &T) -> bool,
-    gaps: Gaps<'e>,
+    gaps: WatchGaps<'e>,
     timeline: Timeline<'e, T>,
     unobserved: Vec<(Micros, Micros)>,
     /// The present object of each name.
@@ -35,7 +36,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     ) -> Self {
         let arrivals = Arrivals::of(evidence, names, histories);
         let is_watched = is_watched::<T>(evidence);
-        let gaps = is_watched.then(|| Gaps::of::<T>(evidence, arrivals.names.iter().copied()));
+        let gaps = is_watched.then(|| WatchGaps::of::<T>(evidence, arrivals.names.iter().copied()));
         Self {
             present: vec![None; arrivals.names.len()],
             evidence,
@@ -121,7 +122,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     }
 
     /// The first list showed no object of the timeline, unless the window begins with a gap.
-    fn begin_empty(&mut self, window_from: Micros, first: Option<&Arrival<'e, T>>) {
+    fn begin_empty(&mut self, window_from: Micros, first: Option<&ObjectArrival<'e, T>>) {
         let start = self.gaps.before(window_from.saturating_add(1));
         let start = start.map_or(window_from, |(_, until)| until);
         if start < self.timeline.end && first.is_none_or(|first| first.at > start) {
@@ -130,7 +131,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     }
 
     /// Adds what arrived after the first list. All that arrives in one gap is one moment.
-    fn push_batches(&mut self, arrivals: vec::IntoIter<Arrival<'e, T>>) {
+    fn push_batches(&mut self, arrivals: vec::IntoIter<ObjectArrival<'e, T>>) {
         let mut arrivals = arrivals.peekable();
         while let Some(first) = arrivals.next() {
             self.hide_while_empty(first.at.saturating_sub(1));
@@ -151,7 +152,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     }
 
     /// Adds one change that the watch reported.
-    fn push_change(&mut self, arrival: Arrival<'e, T>) {
+    fn push_change(&mut self, arrival: ObjectArrival<'e, T>) {
         let versions = arrival.before.zip(arrival.version);
         let is_terminating = |version: &Version<T>| version.object.metadata().deletion_timestamp.is_some();
         let is_same = |(before, after): (&Version<T>, &Version<T>)| {
@@ -168,7 +169,7 @@ impl<'e, T: Tracked> Build<'e, T> {
 
     /// Adds changes that arrived after the watch was interrupted. Changes on their way at that time were lost, too. An older
     /// server timestamp shows that the watch was later than usual.
-    fn push_after_gap(&mut self, from: Micros, batch: Vec<Arrival<'e, T>>) {
+    fn push_after_gap(&mut self, from: Micros, batch: Vec<ObjectArrival<'e, T>>) {
         let seen_at = batch[batch.len() - 1].at;
         let oldest = batch.iter().filter_map(|arrival| arrival.stamp).min();
         let begin = self.timeline.moments.last().map(|last| last.since.earliest);
@@ -181,7 +182,7 @@ impl<'e, T: Tracked> Build<'e, T> {
     }
 
     /// Adds changes of unknown order that arrived together: the objects between the first and the last are unknown.
-    fn push_unordered(&mut self, batch: Vec<Arrival<'e, T>>) {
+    fn push_unordered(&mut self, batch: Vec<ObjectArrival<'e, T>>) {
         let seen_at = batch[0].at;
         let earliest = batch.iter().map(|arrival| arrival.edge().earliest).min();
         let since = Edge::between(earliest.unwrap_or(seen_at), seen_at);
@@ -228,14 +229,14 @@ impl<'e, T: Tracked> Build<'e, T> {
         });
     }
 
-    fn apply_all(&mut self, batch: Vec<Arrival<'e, T>>) {
+    fn apply_all(&mut self, batch: Vec<ObjectArrival<'e, T>>) {
         for arrival in batch {
             self.apply(arrival);
         }
     }
 
     /// Makes an arrival present. A new object of a name replaces the one before it, whose deletion changes nothing then.
-    fn apply(&mut self, arrival: Arrival<'e, T>) {
+    fn apply(&mut self, arrival: ObjectArrival<'e, T>) {
         let uid: fn(&'e Version<T>) -> &'e str = |version| &version.object.metadata().uid;
         let present = &mut self.present[arrival.slot];
         if arrival.version.is_some() || present.map(uid) == arrival.before.map(uid) {
@@ -244,13 +245,13 @@ impl<'e, T: Tracked> Build<'e, T> {
     }
 
     /// Records the change that an arrival is, which begins the next moment.
-    fn record(&mut self, arrival: &Arrival<'e, T>, is_over_gap: bool) {
+    fn record(&mut self, arrival: &ObjectArrival<'e, T>, is_over_gap: bool) {
         let origin = arrival.history.origin;
         let is_creation = arrival.before.is_none();
         if is_creation && origin == Origin::Listed {
             return;
         }
-        self.timeline.changes.push(Change {
+        self.timeline.changes.push(ObservedChange {
             history: arrival.history,
             before: arrival.before,
             after: arrival.version,
@@ -277,7 +278,7 @@ impl<'e, T: Tracked> Build<'e, T> {
 }
 
 /// A version or a deletion of one object.
-struct Arrival<'e, T> {
+struct ObjectArrival<'e, T> {
     /// When the run received it.
     at: Micros,
     /// The place of the object's name among the names of the timeline.
@@ -299,11 +300,11 @@ struct Arrival<'e, T> {
 /// All arrivals of the objects of a timeline, in order.
 struct Arrivals<'e, T> {
     names: Vec<(&'e str, &'e str)>,
-    all: Vec<Arrival<'e, T>>,
+    all: Vec<ObjectArrival<'e, T>>,
     clock: HubClock,
 }
 
-impl<T> Arrival<'_, T> {
+impl<T> ObjectArrival<'_, T> {
     /// When the API server made it. A new server timestamp is the lower bound, also if it shows a watch that is very late.
     fn edge(&self) -> Edge {
         let earliest = self.stamp.unwrap_or(self.at.saturating_sub(LATE));
@@ -390,7 +391,7 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
             if place == 0 && before.is_some_and(|last| resource_version(last) == resource_version(version)) {
                 continue;
             }
-            self.all.push(Arrival {
+            self.all.push(ObjectArrival {
                 at: version.received().as_microsecond(),
                 slot,
                 order: resource_version(version).parse().ok(),
@@ -405,7 +406,7 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
         }
         if let Some(deleted) = history.deleted {
             let version = history.deleted_version.as_deref();
-            self.all.push(Arrival {
+            self.all.push(ObjectArrival {
                 at: deleted.as_microsecond(),
                 slot,
                 order: version.and_then(|version| version.parse().ok()),
@@ -420,7 +421,7 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
     }
 
     /// When the objects of the first list became what it shows: not before the last of them was created.
-    fn listed_edge(&self, arrivals: &[Arrival<'e, T>], read_by: Micros) -> Edge {
+    fn listed_edge(&self, arrivals: &[ObjectArrival<'e, T>], read_by: Micros) -> Edge {
         let stamps = arrivals.iter().filter_map(|arrival| {
             let creation = arrival.version?.object.metadata().creation_timestamp.as_deref()?;
             self.clock.earliest(creation)
@@ -431,7 +432,7 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
 
     /// By when the API server had made the last write to an object of the first list, by the newest time in its
     /// managedFields, or its creation. An object that was restored from a backup may have older managedFields.
-    fn last_write(&self, arrival: &Arrival<'e, T>) -> Option<Micros> {
+    fn last_write(&self, arrival: &ObjectArrival<'e, T>) -> Option<Micros> {
         let object = &arrival.version?.object;
         let newest = new_stamp(None, object)?;
         let creation = object.metadata().creation_timestamp.as_deref();
@@ -441,7 +442,7 @@ impl<'e, T: Tracked> Arrivals<'e, T> {
 
 /// Sorts arrivals of one moment into the order of the hub, if their resourceVersions have one. Arrivals of one name are in
 /// order already.
-fn put_in_hub_order<T>(batch: &mut [Arrival<'_, T>]) -> bool {
+fn put_in_hub_order<T>(batch: &mut [ObjectArrival<'_, T>]) -> bool {
     if batch.iter().all(|arrival| arrival.slot == batch[0].slot) {
         return true;
     }

@@ -16,8 +16,8 @@ pub(crate) struct Intervals {
     /// When it may have been so, which unobserved time always allows.
     pub(super) possible: Set,
     unobserved: Set,
-    /// As the run saw it, for messages.
-    seen: Vec<(Micros, Micros)>,
+    /// From the arrival of the change that began it to the arrival of the change that ended it, for messages.
+    arrival_spans: Vec<(Micros, Micros)>,
     /// From when on it counts.
     pub(super) counts_from: Micros,
     /// When the run stopped watching, or saw it end after the window.
@@ -51,7 +51,7 @@ impl Intervals {
         };
         let mut places = by_place.iter().enumerate();
         let first = places.find_map(|(place, holds)| Some((place, (*holds)?)));
-        let (mut observed, mut possible, mut seen) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut observed, mut possible, mut arrival_spans) = (Vec::new(), Vec::new(), Vec::new());
         let mut until = 0;
         for run in by_place.chunk_by(|one, next| one == next) {
             let from = until;
@@ -67,7 +67,7 @@ impl Intervals {
             observed.push((since.latest, stop.earliest));
             let is_first = first.is_some_and(|(place, _)| place == from);
             let begins = if is_first { since.latest } else { Micros::MAX };
-            seen.push((seen_at(from).min(begins), seen_at(until).min(end)));
+            arrival_spans.push((seen_at(from).min(begins), seen_at(until).min(end)));
         }
         let is_last = by_place.len() == timeline.moments.len();
         let goes_on = timeline.cut.is_none() && is_last && last != Some(false);
@@ -80,7 +80,7 @@ impl Intervals {
             observed: Set::of(observed),
             possible: Set::of(possible),
             unobserved,
-            seen,
+            arrival_spans,
             counts_from: counts_from(timeline, first),
             end,
             goes_on,
@@ -173,7 +173,7 @@ impl Intervals {
             observed: self.observed.and(&before.not()),
             unobserved: self.unobserved.or(&before),
             possible: self.possible.or(&before),
-            seen: self.seen_in(&before.not()),
+            arrival_spans: self.arrival_spans_in(&before.not()),
             ..self
         }
     }
@@ -184,7 +184,7 @@ impl Intervals {
             observed: self.observed.and(&other.observed),
             possible: self.possible.and(&other.possible),
             unobserved: self.unobserved.or(&other.unobserved),
-            seen: self.seen_in(&Set::of(other.seen.iter().copied())),
+            arrival_spans: self.arrival_spans_in(&Set::of(other.arrival_spans.iter().copied())),
             counts_from: self.counts_from.max(other.counts_from),
             end: self.end.min(other.end),
             goes_on: self.goes_on && other.goes_on,
@@ -197,7 +197,7 @@ impl Intervals {
             observed: self.observed.and(time),
             possible: self.possible.and(time),
             unobserved: self.unobserved.and(time),
-            seen: self.seen_in(time),
+            arrival_spans: self.arrival_spans_in(time),
             counts_from: self.counts_from,
             end: self.end,
             begins_late: self.begins_late,
@@ -221,23 +221,29 @@ impl Intervals {
         self.goes_on
     }
 
-    /// The intervals as the run saw them.
-    pub(crate) fn seen(&self) -> &[(Micros, Micros)] {
-        &self.seen
+    /// Each from the arrival of the change that began it to the arrival of the change that ended it.
+    pub(crate) fn arrival_spans(&self) -> &[(Micros, Micros)] {
+        &self.arrival_spans
     }
 
-    fn seen_in(&self, time: &Set) -> Vec<(Micros, Micros)> {
-        Set::of(self.seen.iter().copied()).and(time).spans().to_vec()
+    fn arrival_spans_in(&self, time: &Set) -> Vec<(Micros, Micros)> {
+        Set::of(self.arrival_spans.iter().copied())
+            .and(time)
+            .spans()
+            .to_vec()
     }
 
     /// The stretches that lasted for longer than `grace`, as the run saw them.
     pub(crate) fn stretches(&self, grace: Micros) -> Vec<Stretch> {
-        let seen = Set::of(self.seen.iter().copied());
+        let arrival_spans = Set::of(self.arrival_spans.iter().copied());
         let mut stretches = self.observed.stretches(grace);
         for stretch in &mut stretches {
-            let last = seen.spans().iter().find(|(_, until)| *until >= stretch.until);
+            let last = arrival_spans
+                .spans()
+                .iter()
+                .find(|(_, until)| *until >= stretch.until);
             stretch.until = last.map_or(stretch.until, |(_, until)| *until);
-            let within = seen.and(&Set::of([(stretch.from, stretch.until)]));
+            let within = arrival_spans.and(&Set::of([(stretch.from, stretch.until)]));
             stretch.total = within.length();
             stretch.times = within.spans().len();
         }

@@ -34,7 +34,7 @@ pub(crate) enum Certainty {
 pub(crate) struct Timeline<'e, T> {
     /// In order. Each lasts until the next one begins.
     moments: Vec<Moment<'e, T>>,
-    changes: Vec<Change<'e, T>>,
+    changes: Vec<ObservedChange<'e, T>>,
     /// The time before the first list, in gaps, and between changes of unknown order.
     unobserved: Set,
     /// When the run stopped watching these objects.
@@ -59,7 +59,7 @@ pub(crate) struct Moment<'e, T> {
 
 /// A creation, an update, or a deletion.
 #[derive(Clone, Debug)]
-pub(crate) struct Change<'e, T> {
+pub(crate) struct ObservedChange<'e, T> {
     /// The object.
     pub(crate) history: &'e History<T>,
     /// None for a creation.
@@ -181,21 +181,22 @@ impl<'e, T: Tracked> Timeline<'e, T> {
     }
 
     /// The changes up to the end of the window. An object that appears after a gap was created unobserved.
-    pub(crate) fn changes(&self) -> impl Iterator<Item = Change<'e, T>> {
+    pub(crate) fn changes(&self) -> impl Iterator<Item = ObservedChange<'e, T>> {
         let window_end = self.window_end.unwrap_or(Micros::MAX);
         let changes = self.changes.iter().cloned();
         changes.filter(move |change| change.seen_at <= window_end)
     }
 
     /// All changes, also those after the window.
-    pub(crate) fn all_changes(&self) -> impl Iterator<Item = Change<'e, T>> {
+    pub(crate) fn all_changes(&self) -> impl Iterator<Item = ObservedChange<'e, T>> {
         self.changes.iter().cloned()
     }
 
     /// The change to a version of an object with which a moment began.
-    pub(crate) fn change_to(&self, place: usize, version: &Version<T>) -> Option<Change<'e, T>> {
+    pub(crate) fn change_to(&self, place: usize, version: &Version<T>) -> Option<ObservedChange<'e, T>> {
         let first = self.changes.partition_point(|change| change.place < place);
-        let matches = |change: &&Change<T>| change.after.is_some_and(|after| std::ptr::eq(after, version));
+        let matches =
+            |change: &&ObservedChange<T>| change.after.is_some_and(|after| std::ptr::eq(after, version));
         self.changes[first..].iter().find(matches).cloned()
     }
 

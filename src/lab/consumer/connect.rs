@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
-use collect::testbed::{Calls, Connection, PluginReply, PluginRun};
+use collect::testbed::{Calls, OpenConnection, PluginReply, PluginRun};
 use evidence::api::names::{EXTENSION_ARGS, EXTENSION_ENVS, EXTENSION_EXEC};
 use kube::api::DynamicObject;
 use serde::de::DeserializeOwned;
@@ -29,7 +29,7 @@ pub(super) struct Connector {
     members: Arc<WithinProcess>,
     log: Lines,
     /// The last connection to each member, for a consumer that pools connections.
-    pool: BTreeMap<String, Connection>,
+    pool: BTreeMap<String, OpenConnection>,
     /// All arguments and variables so far, for a fault.
     args: Vec<String>,
     envs: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ pub(super) struct Connector {
 /// A connection with a credential.
 #[derive(Debug)]
 pub(super) struct MemberConnection {
-    pub connection: Connection,
+    pub connection: OpenConnection,
     token: String,
 }
 
@@ -77,7 +77,7 @@ impl Connector {
     }
 
     /// Opens a connection, or takes the pooled one.
-    fn connection(&mut self, access: &Access, world: &ConsumerWorld) -> Option<Connection> {
+    fn connection(&mut self, access: &Access, world: &ConsumerWorld) -> Option<OpenConnection> {
         let pooled = self
             .pool
             .get(&member_key(access))

@@ -20,7 +20,7 @@ use super::{
     selection::{acted_on, finalizers_without_own, key, of_one_member, wanted_finalizers},
 };
 use crate::{
-    client::{Hub, RequestError, Target, Via, profile_resource},
+    client::{HubClient, ObjectTarget, RequestError, Via, profile_resource},
     mirror::Mirror,
 };
 
@@ -31,7 +31,7 @@ const CHECK: Duration = Duration::from_secs(10);
 
 /// A running consumer.
 pub(super) struct ConsumerController {
-    hub: Hub,
+    hub: HubClient,
     world: ConsumerWorld,
     started: Instant,
     /// The profiles by namespace.
@@ -66,7 +66,7 @@ struct KnownMember {
 
 impl ConsumerController {
     pub fn new(
-        hub: Hub,
+        hub: HubClient,
         world: ConsumerWorld,
         connector: Connector,
         log: Lines,
@@ -324,7 +324,7 @@ impl ConsumerController {
         let namespace = profile.metadata.namespace.as_deref().unwrap_or_default();
         let name = profile.metadata.name.as_deref().unwrap_or_default();
         let event_name = format!("{name}.{}", self.warnings.len());
-        let target = Target::namespaced(ApiResource::erase::<Event>(&()), namespace, &event_name);
+        let target = ObjectTarget::namespaced(ApiResource::erase::<Event>(&()), namespace, &event_name);
         let event = json!({
             "involvedObject": {
                 "apiVersion": profile.types.as_ref().map(|types| &types.api_version),

@@ -29,7 +29,7 @@ pub use crate::{
     fault::{Fault, FaultInfo},
 };
 use crate::{
-    client::{Hub, RequestError},
+    client::{HubClient, RequestError},
     crd::{CustomResourceDefinition, cluster_profile, lax, placement_decision},
     driver::{Orders, ReferenceHooks, Remote, remote},
     fault::Faults,
@@ -140,7 +140,7 @@ impl Consumer {
     /// # Errors
     /// When the hub refuses that.
     pub async fn set_up(&self, client: &kube::Client) -> Result<(), RequestError> {
-        let hub = Hub::new(client.clone());
+        let hub = HubClient::new(client.clone());
         for name in NAMESPACES.into_iter().chain([UNSELECTED, OUTPUTS]) {
             hub.create_namespace(name, CONSUMER, &BTreeMap::new()).await?;
         }
@@ -152,7 +152,7 @@ impl Consumer {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(mut self, client: kube::Client) -> Result<(), RequestError> {
-        let hub = Hub::new(client);
+        let hub = HubClient::new(client);
         let mut crash = self.world.habits.crash;
         let mut previous = BTreeMap::new();
         loop {
@@ -186,7 +186,7 @@ impl Consumer {
     }
 
     /// Its replicas; at least one.
-    fn replicas(&self, hub: &Hub, previous: &BTreeMap<String, Access>) -> Vec<ConsumerController> {
+    fn replicas(&self, hub: &HubClient, previous: &BTreeMap<String, Access>) -> Vec<ConsumerController> {
         let replica = |_| {
             let log = self.log.clone();
             let connector = Connector::new(Arc::clone(&self.calls), Arc::clone(&self.members), log.clone());

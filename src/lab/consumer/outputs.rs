@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use super::{CONSUMER, ConsumerWorld, OUTPUTS};
-use crate::client::{Hub, RequestError, Target};
+use crate::client::{HubClient, ObjectTarget, RequestError};
 
 /// The label of its Secrets, and the value.
 const LABEL: &str = "argocd.argoproj.io/secret-type";
@@ -30,7 +30,7 @@ impl Outputs {
     /// Creates and updates the wanted Secrets, by name and server, and deletes all others.
     pub(super) async fn follow(
         &mut self,
-        hub: &Hub,
+        hub: &HubClient,
         servers: BTreeMap<String, String>,
         world: &ConsumerWorld,
     ) -> Result<(), RequestError> {
@@ -66,8 +66,8 @@ fn is_own(secret: &DynamicObject) -> bool {
     secret.labels().get(LABEL).is_some_and(|value| value == VALUE)
 }
 
-fn target(name: &str) -> Target {
-    Target::namespaced(ApiResource::erase::<Secret>(&()), OUTPUTS, name)
+fn target(name: &str) -> ObjectTarget {
+    ObjectTarget::namespaced(ApiResource::erase::<Secret>(&()), OUTPUTS, name)
 }
 
 fn secret(name: &str, server: &str) -> Value {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::{CONSUMER, ConsumerWorld, DECISION, NAMESPACES, selection::key};
 use crate::{
-    client::{Hub, RequestError, Via, slice_resource},
+    client::{HubClient, RequestError, Via, slice_resource},
     mirror::Mirror,
 };
 
@@ -42,7 +42,7 @@ impl Placements {
     /// Retains the profiles that the decision names.
     pub(super) async fn select(
         &mut self,
-        hub: &Hub,
+        hub: &HubClient,
         world: &ConsumerWorld,
         profiles: &mut Vec<Arc<DynamicObject>>,
     ) -> Result<(), RequestError> {
@@ -117,7 +117,7 @@ impl Placements {
     }
 
     /// Writes to slices, for a fault.
-    async fn write(&mut self, hub: &Hub) -> Result<(), RequestError> {
+    async fn write(&mut self, hub: &HubClient) -> Result<(), RequestError> {
         for mirror in self.slices.values_mut() {
             let is_seen = |slice: &&DynamicObject| {
                 let annotations = slice.metadata.annotations.as_ref();

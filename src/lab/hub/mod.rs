@@ -59,11 +59,11 @@ pub fn assets(repository: &Path) -> Result<Assets, HubError> {
 pub fn envtest_options() -> EnvtestOptions {
     EnvtestOptions {
         users: vec![
-            ::envtest::User::admin(RUNNER),
-            ::envtest::User::admin(MANAGER),
-            ::envtest::User::admin(SCHEDULER),
-            ::envtest::User::admin(CONSUMER),
-            ::envtest::User::without_rights(VIEWER),
+            ::envtest::EnvtestUser::admin(RUNNER),
+            ::envtest::EnvtestUser::admin(MANAGER),
+            ::envtest::EnvtestUser::admin(SCHEDULER),
+            ::envtest::EnvtestUser::admin(CONSUMER),
+            ::envtest::EnvtestUser::without_rights(VIEWER),
         ],
         audit_policy: AUDIT_POLICY.to_owned(),
         ..EnvtestOptions::default()

@@ -10,7 +10,7 @@ use std::{
 use collect::{
     Dial, MemberAccess, Members,
     connect::{ClientError, USER_AGENT},
-    plugins::{Call, Plugins, Provider, Ran, Runner},
+    plugins::{PluginCommand, Plugins, Provider, Ran, Runner},
 };
 use evidence::ObjectKey;
 use futures::future::{BoxFuture, FutureExt as _};
@@ -64,7 +64,7 @@ impl Manager {
         }
         members.plugins = Some(Plugins {
             providers: vec![Provider::named(PROVIDER)],
-            runner: Arc::new(Reader(tokens)),
+            runner: Arc::new(TokenPlugin(tokens)),
         });
         members.dial = Arc::new(Fleet(hosts));
         members
@@ -88,10 +88,10 @@ impl Dial for Fleet {
 }
 
 /// The plugin of the access provider: it knows a token for each fake member, by its cluster name.
-struct Reader(HashMap<String, String>);
+struct TokenPlugin(HashMap<String, String>);
 
-impl Runner for Reader {
-    fn run<'a>(&'a self, call: &'a Call) -> BoxFuture<'a, Ran> {
+impl Runner for TokenPlugin {
+    fn run<'a>(&'a self, call: &'a PluginCommand) -> BoxFuture<'a, Ran> {
         let info = call.env.get("KUBERNETES_EXEC_INFO").map_or("", String::as_str);
         let info: Value = serde_json::from_str(info).unwrap_or_default();
         let name = &info["spec"]["cluster"]["config"]["clusterName"];

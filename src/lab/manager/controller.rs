@@ -18,10 +18,10 @@ use super::{
     look::{health, inventory},
     members::{FLEET, GROWING},
     status::{difference, status},
-    world::{FleetMember, LAG, ManagerAction, ManagerStep, ManagerWorld, Secret},
+    world::{CredentialSecret, FleetMember, LAG, ManagerAction, ManagerStep, ManagerWorld},
 };
 use crate::{
-    client::{Hub, RequestError, Via, minutes, profile_resource},
+    client::{HubClient, RequestError, Via, minutes, profile_resource},
     driver::{Order, Orders},
     mirror::Mirror,
 };
@@ -40,7 +40,7 @@ const GROWTH_PERIOD: Duration = minutes(7);
 
 /// Manages the fleet of the world, and the members that a run has join.
 pub(super) struct ManagerController {
-    pub(super) hub: Hub,
+    pub(super) hub: HubClient,
     pub(super) clock: Clock,
     pub(super) world: ManagerWorld,
     started: Instant,
@@ -57,7 +57,7 @@ pub(super) struct ManagerController {
 }
 
 impl ManagerController {
-    pub(super) fn new(hub: Hub, clock: Clock, world: ManagerWorld) -> Self {
+    pub(super) fn new(hub: HubClient, clock: Clock, world: ManagerWorld) -> Self {
         Self {
             hub,
             clock,
@@ -248,7 +248,7 @@ impl ManagerController {
         Ok(())
     }
 
-    fn acting_as(&self, user: Option<&str>) -> Hub {
+    fn acting_as(&self, user: Option<&str>) -> HubClient {
         user.map_or_else(|| self.hub.clone(), |user| self.hub.acting_as(user))
     }
 
@@ -263,7 +263,7 @@ impl ManagerController {
     }
 
     pub(super) async fn delete_secrets(&mut self, member: &FleetMember) -> Result<(), RequestError> {
-        let is_of_member = |secret: &Secret| secret.member == member.name;
+        let is_of_member = |secret: &CredentialSecret| secret.member == member.name;
         for secret in self.world.secrets.iter().filter(|secret| is_of_member(secret)) {
             self.hub.delete(&secret.target()).await?;
         }

@@ -14,9 +14,9 @@ use super::{
     look::{Health, Inventory, health, inventory, token},
     members::{CONSUMERS, FLEET, new_ca_data},
     status::{difference, status},
-    world::{FleetMember, Secret},
+    world::{CredentialSecret, FleetMember},
 };
-use crate::client::{RequestError, Target, Via, rfc3339};
+use crate::client::{ObjectTarget, RequestError, Via, rfc3339};
 
 /// How often it asks for their inventory, which seldom changes and costs more.
 const INVENTORY: Duration = Duration::from_secs(60);
@@ -278,14 +278,14 @@ impl ManagerController {
     /// whether all have one: a member that does not answer is asked again later.
     async fn give_credentials(&mut self, member: &FleetMember) -> Result<bool, RequestError> {
         for consumer in CONSUMERS {
-            let target = Secret::new(member, consumer, "").target();
+            let target = CredentialSecret::new(member, consumer, "").target();
             if self.hub.find(&target).await?.is_some() {
                 continue;
             }
             let Ok(Some(token)) = token(&member.client, consumer).await else {
                 return Ok(false);
             };
-            let secret = Secret::new(member, consumer, &token);
+            let secret = CredentialSecret::new(member, consumer, &token);
             secret.create(&self.hub).await?;
             self.world.secrets.push(secret);
         }
@@ -296,7 +296,7 @@ impl ManagerController {
     async fn meddle(&mut self) -> Result<(), RequestError> {
         for profile in self.mirror.all().filter(|profile| !is_ours(profile)) {
             let metadata = &profile.metadata;
-            let target = Target::profile(FLEET, metadata.name.as_deref().unwrap_or_default());
+            let target = ObjectTarget::profile(FLEET, metadata.name.as_deref().unwrap_or_default());
             let is_changed = metadata.generation.is_some_and(|generation| generation > 1);
             let uid = metadata.uid.clone().unwrap_or_default();
             let uid_before = self.foreign_uids.insert(target.name.clone(), uid.clone());

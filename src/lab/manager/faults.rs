@@ -18,12 +18,12 @@ use super::{
         UPGRADED,
     },
     status::property,
-    world::{FleetMember, ManagerAction, ManagerStep, ManagerWorld, Secret, consumer_namespace},
+    world::{CredentialSecret, FleetMember, ManagerAction, ManagerStep, ManagerWorld, consumer_namespace},
 };
 use crate::{
     client::{Via, minutes, rfc3339},
     fault::Faults,
-    member::{FakeMember, Leases, Property},
+    member::{FakeMember, Leases, MemberProperty},
 };
 
 /// A cluster manager next to the reference manager.
@@ -74,7 +74,7 @@ pub(super) fn apply(fault: &str, world: &mut ManagerWorld, clock: Clock) {
         "version/matches-member:upgrade" => world.unobserve(UPGRADED, Duration::ZERO),
         "properties/clusterset-immutable" => {
             // In a plain inventory, so that the label of no namespace contradicts it.
-            world.own_property(Property::labelled(PROPERTY_CLUSTERSET, "iberia"));
+            world.own_property(MemberProperty::labelled(PROPERTY_CLUSTERSET, "iberia"));
             world.happen(minutes(4), QUIET, |member| {
                 let mut properties = member.cluster_properties.iter_mut();
                 if let Some(property) = properties.find(|property| property.name == PROPERTY_CLUSTERSET) {
@@ -89,7 +89,7 @@ pub(super) fn apply(fault: &str, world: &mut ManagerWorld, clock: Clock) {
             world.happen(minutes(6), QUIET, |member| member.nodes += 1);
         }
         "properties/honours-only-labelled" => {
-            world.own_property(Property::unlabelled(PRIVATE.0, PRIVATE.1));
+            world.own_property(MemberProperty::unlabelled(PRIVATE.0, PRIVATE.1));
         }
         "conditions/transition-time-kept" => {
             for at in HEARTBEATS {
@@ -150,7 +150,7 @@ fn apply_to_secrets(fault: &str, world: &mut ManagerWorld) {
     let quiet = world.member(QUIET).clone();
     let owned = |member: &str, consumer: &str| {
         let (member, namespace) = (member.to_owned(), consumer_namespace(consumer));
-        move |secret: &&mut Secret| secret.member == member && secret.namespace == namespace
+        move |secret: &&mut CredentialSecret| secret.member == member && secret.namespace == namespace
     };
     match fault {
         "consumers/secret-namespace-labelled" => world.extra_secret(&quiet, STRAY, &[]),
@@ -172,7 +172,7 @@ fn apply_to_secrets(fault: &str, world: &mut ManagerWorld) {
         "consumers/consumer-name-unique" => world.label_namespace(STRAY, CONSUMERS[0]),
         "consumers/secret-labelled" => {
             // The user does not declare this consumer, so only the Secret itself shows that it is served.
-            let mut secret = Secret::new(&quiet, UNDECLARED, &new_token());
+            let mut secret = CredentialSecret::new(&quiet, UNDECLARED, &new_token());
             secret.labels.clear();
             world.label_namespace(&secret.namespace, UNDECLARED);
             world.secrets.push(secret);
@@ -205,7 +205,7 @@ fn apply_to_secrets(fault: &str, world: &mut ManagerWorld) {
 }
 
 /// Changes the first consumer's Secret for the quiet member. `other` is the user in the second consumer's kubeconfig.
-fn apply_to_secret(fault: &str, secret: &mut Secret, other: Value) {
+fn apply_to_secret(fault: &str, secret: &mut CredentialSecret, other: Value) {
     let config = &mut secret.kubeconfig;
     match fault {
         "consumers/secret-has-kubeconfig" => secret.key = "kubeconfig".to_owned(),
@@ -266,7 +266,7 @@ impl ManagerWorld {
     }
 
     /// Gives the quiet member a further ClusterProperty.
-    fn own_property(&mut self, property: Property) {
+    fn own_property(&mut self, property: MemberProperty) {
         self.fake_members[QUIET].alter(|member| member.cluster_properties.push(property));
     }
 
@@ -281,7 +281,7 @@ impl ManagerWorld {
     /// Adds one more Secret for the first consumer, with credentials of its own and these labels. `namespace` is empty for
     /// the consumer's.
     fn extra_secret(&mut self, member: &FleetMember, namespace: &str, labels: &[(&str, &str)]) {
-        let mut secret = Secret::new(member, CONSUMERS[0], &new_token());
+        let mut secret = CredentialSecret::new(member, CONSUMERS[0], &new_token());
         secret.name = "lab-extra".to_owned();
         if !namespace.is_empty() {
             secret.namespace = namespace.to_owned();

@@ -11,7 +11,7 @@ use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, KeyPair};
 use serde_json::{Value, json};
 
 use super::MANAGER;
-use crate::member::{Leases, MemberState, Property};
+use crate::member::{Leases, MemberProperty, MemberState};
 
 /// The namespace of profiles outside the ClusterSet.
 pub(super) const FLEET: &str = "lab-fleet";
@@ -117,12 +117,12 @@ impl MemberSpec<'_> {
             "6f1c7a52-3d0e-4b8f-9a41-{:012x}",
             0x00c0_ffee_0000_u64 + number as u64
         );
-        let mut cluster_properties = vec![Property::labelled(PROPERTIES_CLUSTER_ID[0], &id)];
+        let mut cluster_properties = vec![MemberProperty::labelled(PROPERTIES_CLUSTER_ID[0], &id)];
         if self.namespace == SET_NAMESPACE {
-            cluster_properties.push(Property::labelled(PROPERTY_CLUSTERSET, SET));
+            cluster_properties.push(MemberProperty::labelled(PROPERTY_CLUSTERSET, SET));
         }
         if [QUIET, QUIET_IN_SET].contains(&self.name) {
-            cluster_properties.push(Property::labelled(OWN_PROPERTY, "european-union"));
+            cluster_properties.push(MemberProperty::labelled(OWN_PROPERTY, "european-union"));
         }
         let groups: &[&str] = match number % 2 {
             0 => &["argoproj.io", "cert-manager.io"],

@@ -28,7 +28,7 @@ pub use crate::{
     fault::{Fault, FaultInfo, adapt_definitions, hub_definitions},
 };
 use crate::{
-    client::{Hub, RequestError},
+    client::{HubClient, RequestError},
     driver::{Orders, remote},
 };
 
@@ -87,7 +87,7 @@ impl Manager {
     /// # Errors
     /// When the hub refuses a write, or cannot be reached for about a minute.
     pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), RequestError> {
-        let hub = Hub::new(client.clone());
+        let hub = HubClient::new(client.clone());
         for (namespace, labels) in &self.world.namespaces {
             hub.create_namespace(namespace, MANAGER, labels).await?;
         }
@@ -102,7 +102,7 @@ impl Manager {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
-        let controller = ManagerController::new(Hub::new(client), self.clock, self.world);
+        let controller = ManagerController::new(HubClient::new(client), self.clock, self.world);
         controller.run(self.orders).await
     }
 }

@@ -25,7 +25,7 @@ use super::{
     },
 };
 use crate::{
-    client::{Hub, RequestError, Target, Via, minutes},
+    client::{HubClient, ObjectTarget, RequestError, Via, minutes},
     fault::{Fault, Faults},
     member::{FakeMember, MemberState},
 };
@@ -43,7 +43,7 @@ pub(super) struct ManagerWorld {
     pub namespaces: BTreeMap<String, Labels>,
     /// The members of the fleet, in the order in which their profiles are created.
     pub fleet: Vec<FleetMember>,
-    pub secrets: Vec<Secret>,
+    pub secrets: Vec<CredentialSecret>,
     /// The members of the fleet by name.
     pub fake_members: BTreeMap<String, FakeMember>,
     /// Hosts and ports of former members, where nothing answers.
@@ -84,7 +84,7 @@ pub(super) struct FleetMember {
 
 /// A Secret with a consumer's credentials.
 #[derive(Clone)]
-pub(super) struct Secret {
+pub(super) struct CredentialSecret {
     pub namespace: String,
     pub name: String,
     pub labels: Labels,
@@ -119,7 +119,7 @@ pub(super) enum ManagerAction {
     /// It leaves: the manager deletes its Secrets and its profile.
     Leave,
     /// The member itself changes. The manager sees that when it observes the member.
-    Happen(Event),
+    Happen(MemberChange),
     /// This field manager sends this merge patch.
     Request {
         by: &'static str,
@@ -129,7 +129,7 @@ pub(super) enum ManagerAction {
 }
 
 /// A change of a member itself.
-pub(super) type Event = Arc<dyn Fn(&mut MemberState) + Send + Sync>;
+pub(super) type MemberChange = Arc<dyn Fn(&mut MemberState) + Send + Sync>;
 
 impl ManagerWorld {
     /// The world that breaks no rule but those of the faults.
@@ -261,7 +261,8 @@ impl ManagerWorld {
         change(&mut member);
         self.fake_members.insert(member.name.clone(), fake_member);
         for consumer in CONSUMERS {
-            self.secrets.push(Secret::new(&member, consumer, &new_token()));
+            self.secrets
+                .push(CredentialSecret::new(&member, consumer, &new_token()));
         }
         self.fleet.push(member);
     }
@@ -360,8 +361,8 @@ impl FleetMember {
     }
 
     /// The profile on the hub.
-    pub(super) fn target(&self) -> Target {
-        Target::profile(&self.namespace, &self.profile)
+    pub(super) fn target(&self) -> ObjectTarget {
+        ObjectTarget::profile(&self.namespace, &self.profile)
     }
 
     /// The display name of a new profile. Afterwards consumers own it.
@@ -380,7 +381,7 @@ impl FleetMember {
     }
 }
 
-impl Secret {
+impl CredentialSecret {
     /// A consumer's Secret for a member, with this token.
     pub(super) fn new(member: &FleetMember, consumer: &str, token: &str) -> Self {
         let (namespace, name) = (&member.namespace, &member.profile);
@@ -400,11 +401,11 @@ impl Secret {
         }
     }
 
-    pub(super) fn target(&self) -> Target {
-        Target::namespaced(ApiResource::erase::<v1::Secret>(&()), &self.namespace, &self.name)
+    pub(super) fn target(&self) -> ObjectTarget {
+        ObjectTarget::namespaced(ApiResource::erase::<v1::Secret>(&()), &self.namespace, &self.name)
     }
 
-    pub(super) async fn create(&self, hub: &Hub) -> Result<(), RequestError> {
+    pub(super) async fn create(&self, hub: &HubClient) -> Result<(), RequestError> {
         let config = serde_saphyr::to_string(&self.kubeconfig).expect("a JSON value can be written as YAML");
         let object = json!({
             "metadata": {"labels": self.labels},

@@ -19,7 +19,7 @@ use std::{
 };
 
 use apiserver::{
-    AccessRule, ApiServer, Endpoint, Loopback, Misbehaviour, ResponseBody, User, new_token, serve_tls,
+    ApiServer, Endpoint, Loopback, Misbehaviour, PolicyRule, ResponseBody, User, new_token, serve_tls,
 };
 use bytes::Bytes;
 use collect::clock::Clock;
@@ -36,7 +36,7 @@ use tokio::{
 use tokio_rustls::TlsAcceptor;
 use tower::Service;
 
-pub use self::state::{Leases, MemberState, Property};
+pub use self::state::{Leases, MemberProperty, MemberState};
 
 /// How often a living control plane renews its leases, in seconds.
 const RENEWAL: i64 = 2;
@@ -186,7 +186,7 @@ fn apply(server: &ApiServer, state: &MemberState) {
 }
 
 /// Reads what the suite asks members for.
-fn asker_rules() -> Vec<AccessRule> {
+fn asker_rules() -> Vec<PolicyRule> {
     let read =
         |groups: &[&str], resources: &[&str]| rule(&["get", "list", "watch"], groups, resources, &["*"]);
     vec![
@@ -198,7 +198,7 @@ fn asker_rules() -> Vec<AccessRule> {
 }
 
 /// Reads ConfigMaps in one namespace.
-fn consumer_rules() -> Vec<AccessRule> {
+fn consumer_rules() -> Vec<PolicyRule> {
     vec![rule(
         &["get", "list", "watch"],
         &[""],
@@ -208,21 +208,21 @@ fn consumer_rules() -> Vec<AccessRule> {
 }
 
 /// All rights that can be granted, on URLs outside the resources too.
-fn everything() -> AccessRule {
-    AccessRule {
+fn everything() -> PolicyRule {
+    PolicyRule {
         non_resource_urls: vec!["*".to_owned()],
         ..rule(&["*"], &["*"], &["*"], &["*"])
     }
 }
 
-fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], namespaces: &[&str]) -> AccessRule {
+fn rule(verbs: &[&str], groups: &[&str], resources: &[&str], namespaces: &[&str]) -> PolicyRule {
     let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
-    AccessRule {
+    PolicyRule {
         verbs: texts(verbs),
         api_groups: texts(groups),
         resources: texts(resources),
         namespaces: texts(namespaces),
-        ..AccessRule::default()
+        ..PolicyRule::default()
     }
 }
 

@@ -31,7 +31,7 @@ pub struct MemberState {
     /// is not listed here.
     pub custom_resource_groups: BTreeSet<String>,
     /// Its ClusterProperties (KEP-2149).
-    pub cluster_properties: Vec<Property>,
+    pub cluster_properties: Vec<MemberProperty>,
     /// The failing checks of `/readyz`, `/livez` and `/healthz`, for example `etcd`. Other requests are answered as before.
     pub failing_checks: BTreeSet<String>,
     /// The leases of the controller manager and the scheduler.
@@ -42,7 +42,7 @@ pub struct MemberState {
 
 /// A ClusterProperty (KEP-2149).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Property {
+pub struct MemberProperty {
     /// Its name.
     pub name: String,
     /// Its value.
@@ -78,7 +78,7 @@ impl Default for MemberState {
     }
 }
 
-impl Property {
+impl MemberProperty {
     /// A property that may appear in a profile.
     pub fn labelled(name: &str, value: &str) -> Self {
         Self {
@@ -178,7 +178,7 @@ fn lease(name: &str, renewed: Timestamp) -> Value {
     })
 }
 
-fn cluster_property(property: &Property) -> Value {
+fn cluster_property(property: &MemberProperty) -> Value {
     let mut object = json!({
         "kind": "ClusterProperty", "apiVersion": "about.k8s.io/v1beta1",
         "metadata": {"name": property.name, "generation": 1},

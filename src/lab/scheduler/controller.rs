@@ -23,7 +23,7 @@ use super::{
     world::{FULL_FROM, Placement, SchedulerAction, SchedulerStep, SchedulerWorld, creator, misedit},
 };
 use crate::{
-    client::{Hub, RequestError, Target, Via, profile_resource, slice_resource},
+    client::{HubClient, ObjectTarget, RequestError, Via, profile_resource, slice_resource},
     driver::{Order, Orders},
     fault::Faults,
     mirror::Mirror,
@@ -42,7 +42,7 @@ const SECOND_WRITER: &str = "reference-scheduler-2";
 
 /// Publishes decisions for the workloads that the script and the remote control name.
 pub(super) struct SchedulerController {
-    hub: Hub,
+    hub: HubClient,
     clock: Clock,
     faults: Faults,
     /// The namespace of the clusters for workloads of the remote control.
@@ -73,7 +73,7 @@ struct Placed {
 
 impl SchedulerController {
     /// A controller that knows no workload yet.
-    pub(super) fn new(hub: Hub, clock: Clock, world: &SchedulerWorld) -> Self {
+    pub(super) fn new(hub: HubClient, clock: Clock, world: &SchedulerWorld) -> Self {
         Self {
             hub,
             clock,
@@ -142,7 +142,9 @@ impl SchedulerController {
             SchedulerAction::Place(placement) => self.place(placement).await,
             SchedulerAction::Unplace(name) => self.unplace(name).await,
             SchedulerAction::Delete(number) => {
-                self.hub.delete(&Target::profile(MEMBERS, &member(number))).await
+                self.hub
+                    .delete(&ObjectTarget::profile(MEMBERS, &member(number)))
+                    .await
             }
             SchedulerAction::Report(number, is_healthy) => {
                 inventory::report(&self.hub, &self.clock, number, is_healthy).await

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
-use crate::client::{Hub, RequestError, Target, Via, is_false, rfc3339};
+use crate::client::{HubClient, ObjectTarget, RequestError, Via, is_false, rfc3339};
 
 /// The cluster manager of the profiles, and its field manager.
 const MANAGER: &str = "lab-inventory";
@@ -24,7 +24,7 @@ pub(super) fn member(number: usize) -> String {
 }
 
 /// Creates the profiles of both inventories.
-pub(super) async fn publish(hub: &Hub, clock: &Clock) -> Result<(), RequestError> {
+pub(super) async fn publish(hub: &HubClient, clock: &Clock) -> Result<(), RequestError> {
     for (namespace, count) in [(MEMBERS, MEMBER_COUNT), (EDGE, EDGE_COUNT)] {
         for number in 0..count {
             publish_one(hub, clock, namespace, &member(number)).await?;
@@ -35,7 +35,7 @@ pub(super) async fn publish(hub: &Hub, clock: &Clock) -> Result<(), RequestError
 
 /// Creates the profile of one cluster.
 pub(super) async fn publish_one(
-    hub: &Hub,
+    hub: &HubClient,
     clock: &Clock,
     namespace: &str,
     name: &str,
@@ -44,7 +44,7 @@ pub(super) async fn publish_one(
         "metadata": {"labels": {LABEL_MANAGER: MANAGER, LABEL_MEMBER_ID: format!("{namespace}-{name}")}},
         "spec": {"displayName": name, "clusterManager": {"name": MANAGER}},
     });
-    let (target, now) = (Target::profile(namespace, name), clock.now());
+    let (target, now) = (ObjectTarget::profile(namespace, name), clock.now());
     hub.create(&target, MANAGER, &profile).await?;
     let patch = status(true, now, now);
     hub.patch(&target, MANAGER, Via::Status, &patch).await.map(drop)
@@ -52,12 +52,12 @@ pub(super) async fn publish_one(
 
 /// Reports a cluster of the first inventory as healthy or down.
 pub(super) async fn report(
-    hub: &Hub,
+    hub: &HubClient,
     clock: &Clock,
     number: usize,
     is_healthy: bool,
 ) -> Result<(), RequestError> {
-    let (target, now) = (Target::profile(MEMBERS, &member(number)), clock.now());
+    let (target, now) = (ObjectTarget::profile(MEMBERS, &member(number)), clock.now());
     let profile = hub.find(&target).await?;
     let created = profile.and_then(|profile| profile.metadata.creation_timestamp);
     // A cluster joins once, when its profile is created.

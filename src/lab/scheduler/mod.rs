@@ -22,7 +22,7 @@ pub use crate::{
     fault::{Fault, FaultInfo},
 };
 use crate::{
-    client::{Hub, RequestError},
+    client::{HubClient, RequestError},
     driver::{Orders, remote},
     fault,
 };
@@ -87,7 +87,7 @@ impl Scheduler {
     /// # Errors
     /// When the hub refuses a write, or cannot be reached for about a minute.
     pub async fn set_up(&mut self, client: &kube::Client) -> Result<(), RequestError> {
-        let hub = Hub::new(client.clone());
+        let hub = HubClient::new(client.clone());
         for namespace in [MEMBERS, EDGE, PLACEMENTS] {
             hub.create_namespace(namespace, SCHEDULER, &Default::default())
                 .await?;
@@ -111,7 +111,7 @@ impl Scheduler {
     /// # Errors
     /// When the hub refuses a request, or cannot be reached for about a minute.
     pub async fn run(self, client: kube::Client) -> Result<(), RequestError> {
-        let mut controller = SchedulerController::new(Hub::new(client), self.clock, &self.world);
+        let mut controller = SchedulerController::new(HubClient::new(client), self.clock, &self.world);
         for placement in self.world.placements {
             controller.place(placement).await?;
         }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{PLACEMENTS, SCHEDULER, world::Placement};
 use crate::{
-    client::{Target, slice_resource},
+    client::{ObjectTarget, slice_resource},
     crd,
 };
 
@@ -130,8 +130,8 @@ pub(super) fn clusters_of(slice: &DynamicObject) -> impl Iterator<Item = String>
 }
 
 /// A slice on the hub.
-pub(super) fn target(name: &str) -> Target {
-    Target::namespaced(slice_resource(), PLACEMENTS, name)
+pub(super) fn target(name: &str) -> ObjectTarget {
+    ObjectTarget::namespaced(slice_resource(), PLACEMENTS, name)
 }
 
 /// The definition of the workloads.
@@ -141,9 +141,9 @@ pub(super) fn workload_definition() -> CustomResourceDefinition {
 }
 
 /// A workload on the hub.
-pub(super) fn workload(name: &str) -> Target {
+pub(super) fn workload(name: &str) -> ObjectTarget {
     let kind = GroupVersionKind::gvk(WORKLOAD_GROUP, "v1", WORKLOAD_KIND);
-    Target::namespaced(
+    ObjectTarget::namespaced(
         ApiResource::from_gvk_with_plural(&kind, "workloads"),
         PLACEMENTS,
         name,

@@ -9,7 +9,7 @@ use std::sync::{
 
 use collect::{
     driver::OfferError,
-    testbed::{Arrival, Calls, Connection, Members, NewAddress},
+    testbed::{Arrival, Calls, MemberAddresses, NewAddress, OpenConnection},
 };
 use evidence::MemberAddress;
 use futures::{FutureExt as _, future::BoxFuture};
@@ -59,7 +59,7 @@ impl WithinProcess {
     }
 
     /// Connects a client. None when no member listens, or one side does not trust the other.
-    pub fn dial(&self, hello: Hello<'_>) -> Option<Connection> {
+    pub fn dial(&self, hello: Hello<'_>) -> Option<OpenConnection> {
         let mut addresses = self.calls.addresses();
         addresses.retain(|address| address.url == hello.url);
         if let (Some(proxy), Some((_, host))) = (hello.proxy, hello.url.split_once("://")) {
@@ -89,7 +89,7 @@ impl WithinProcess {
     }
 }
 
-impl Members for WithinProcess {
+impl MemberAddresses for WithinProcess {
     fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>> {
         async move {
             let number = self.opened.fetch_add(1, Ordering::Relaxed);

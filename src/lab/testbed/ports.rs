@@ -8,12 +8,12 @@ use std::{
     sync::Arc,
 };
 
-use apiserver::{ApiServer, Identity, ResponseBody};
+use apiserver::{ApiServer, ResponseBody, ServerIdentity};
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
 use collect::{
     driver::OfferError,
-    testbed::{Arrival, Calls, Connection, Members, NewAddress},
+    testbed::{Arrival, Calls, MemberAddresses, NewAddress, OpenConnection},
 };
 use evidence::MemberAddress;
 use futures::{FutureExt as _, future::BoxFuture};
@@ -95,7 +95,7 @@ impl OnPorts {
             Some(name) => vec![name],
             None => vec![ADDRESS, "localhost"],
         };
-        let identity = Identity::new(&new.member, &hosts)?;
+        let identity = ServerIdentity::new(&new.member, &hosts)?;
         let member = PortMember {
             server_name: new.server_name.clone(),
             config: Arc::new(identity.config),
@@ -152,7 +152,7 @@ impl OnPorts {
     }
 }
 
-impl Members for OnPorts {
+impl MemberAddresses for OnPorts {
     fn open<'a>(&'a self, new: &'a NewAddress) -> BoxFuture<'a, Result<MemberAddress, OfferError>> {
         async move { self.address(new).await.map_err(|error| OfferError(error.into())) }.boxed()
     }
@@ -175,7 +175,7 @@ impl Drop for Listening {
 
 /// The API server behind a port.
 fn api() -> ApiServer {
-    let api = ApiServer::new(apiserver::Clock::system());
+    let api = ApiServer::new(apiserver::ServerClock::system());
     // No client reads a member's audit log.
     api.send_audit_log(None);
     api.set_version(VERSION);
@@ -227,7 +227,7 @@ impl MemberServer {
     }
 
     /// Answers the requests on a connection, until one side ends it.
-    async fn requests(&self, stream: impl AsyncRead + AsyncWrite + Unpin, connection: Connection) {
+    async fn requests(&self, stream: impl AsyncRead + AsyncWrite + Unpin, connection: OpenConnection) {
         let answer = service_fn(|request| self.respond(&connection, request));
         tokio::select! {
             _ = http1::Builder::new().serve_connection(TokioIo::new(stream), answer) => {}
@@ -247,7 +247,7 @@ impl MemberServer {
     /// Records a request, and answers it. A client with a credential of the member may do everything.
     async fn respond(
         &self,
-        connection: &Connection,
+        connection: &OpenConnection,
         mut request: Request<Incoming>,
     ) -> Result<Response<ResponseBody>, Infallible> {
         let query = request.uri().query().unwrap_or_default();

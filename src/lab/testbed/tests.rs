@@ -3,7 +3,7 @@ use std::sync::Arc;
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use collect::{
     clock::Clock,
-    testbed::{Calls, Members as _, NewAddress, PluginReply, PluginRun},
+    testbed::{Calls, MemberAddresses as _, NewAddress, PluginReply, PluginRun},
 };
 use evidence::MemberAddress;
 use http::Request;

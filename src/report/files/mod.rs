@@ -37,11 +37,11 @@ named_enum! {
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
 
 /// Checked files, at most one of each format. Dropping them changes nothing.
-pub type OutputFiles = BTreeMap<FileFormat, Output>;
+pub type OutputFiles = BTreeMap<FileFormat, OutputFile>;
 
 /// One file to be written.
 #[derive(Debug)]
-pub struct Output {
+pub struct OutputFile {
     name: String,
     path: PathBuf,
     place: Destination,
@@ -84,7 +84,7 @@ pub fn prepare(
         } else {
             Destination::of(&path)
         };
-        outputs.insert(format, Output::at(&name(format), path, place)?);
+        outputs.insert(format, OutputFile::at(&name(format), path, place)?);
     }
     Ok(outputs)
 }
@@ -93,7 +93,7 @@ fn is_step_summary(path: &Path) -> bool {
     env::var_os(STEP_SUMMARY).is_some_and(|summary| is_same(Path::new(&summary), path))
 }
 
-impl Output {
+impl OutputFile {
     /// Checks that a file can be written. `name` is what the user calls it.
     pub fn open(name: &str, path: PathBuf) -> Result<Self, OutputError> {
         let place = Destination::of(&path);
@@ -190,11 +190,11 @@ fn advice(path: &Path, error: &io::Error) -> String {
 mod tests {
     use super::*;
 
-    fn output(path: &Path) -> Output {
-        Output::open("the JSON report", path.to_owned()).expect("it can be written")
+    fn output(path: &Path) -> OutputFile {
+        OutputFile::open("the JSON report", path.to_owned()).expect("it can be written")
     }
 
-    fn write(output: Output) -> Result<(), OutputError> {
+    fn write(output: OutputFile) -> Result<(), OutputError> {
         output.write(|into| into.write_all(b"content"))
     }
 

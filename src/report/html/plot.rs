@@ -9,7 +9,7 @@ use evidence::{
 use jiff::{SignedDuration, Timestamp};
 use judge::{
     RuleVerdict,
-    rules::{BURST, Draw, Finding, REFILL_SECONDS, Source, Spending, Spendings},
+    rules::{BURST, Draw, Finding, REFILL_SECONDS, Spending, Spendings, WriteSource},
 };
 
 use super::display::{brief, shown};
@@ -315,8 +315,8 @@ fn writes(spending: &Spending, axis: &Axis) -> Plot {
     }
     let over: Vec<Draw> = draws.iter().filter(|draw| draw.is_too_much()).copied().collect();
     let source = match spending.source {
-        Source::AuditLog => "from the audit log",
-        Source::Watch => "from the watch",
+        WriteSource::AuditLog => "from the audit log",
+        WriteSource::Watch => "from the watch",
     };
     let mut summary = format!(
         "{}, {source}. The budget is {BURST} writes in a burst, and one more every {REFILL_SECONDS} s",

@@ -21,7 +21,7 @@ use semver::Version as Semver;
 use crate::{
     EditionDecision, Report,
     html::display::{Sign, brief, page_style, shown},
-    submitted::{Check, Document, Fitness, UnreadableFolder, trend},
+    submitted::{Check, ConformanceReport, Fitness, UnreadableFolder, trend},
     summary::{decision, findings::alike, rank, shown_verdict},
 };
 
@@ -51,7 +51,7 @@ pub struct BoardEntry {
     /// The folder, relative to the folder of all reports, with `/` between its parts.
     pub folder: String,
     /// The report.
-    pub document: Document,
+    pub document: ConformanceReport,
     /// The result of checking it.
     pub check: Check,
     /// Its verdicts by the edition of the report, then by other editions of the same role, from the same evidence.
@@ -79,13 +79,13 @@ struct RuleResult {
 struct BoardSection<'a> {
     role: Role,
     editions: Vec<Edition>,
-    versions: Vec<Version<'a>>,
+    versions: Vec<BoardVersion<'a>>,
     /// The rules that fail, then those that differ between versions.
     leading: Vec<&'static Rule>,
     rest: Vec<&'static Rule>,
 }
 
-struct Version<'a> {
+struct BoardVersion<'a> {
     entry: &'a BoardEntry,
     /// The report on the previous version.
     previous: Option<&'a BoardEntry>,
@@ -129,7 +129,7 @@ impl EditionResult {
     }
 
     /// The decision that a report without readable evidence claims.
-    pub fn claimed(document: &Document) -> Self {
+    pub fn claimed(document: &ConformanceReport) -> Self {
         Self {
             decision: EditionDecision {
                 edition: document.edition,
@@ -204,25 +204,26 @@ impl<'a> BoardSection<'a> {
     }
 }
 
-fn fails(versions: &[Version], rule: &Rule) -> bool {
+fn fails(versions: &[BoardVersion], rule: &Rule) -> bool {
     let results = versions.iter().flat_map(|version| version.entry.results(rule));
     results
         .into_iter()
         .any(|(_, result)| result.verdict == Verdict::Fail)
 }
 
-fn differs(versions: &[Version], rule: &Rule) -> bool {
-    let words = |version: &Version| Vec::from_iter(version.marks(rule).iter().map(|mark| mark.sign.word));
+fn differs(versions: &[BoardVersion], rule: &Rule) -> bool {
+    let words =
+        |version: &BoardVersion| Vec::from_iter(version.marks(rule).iter().map(|mark| mark.sign.word));
     let words = versions.iter().map(words).filter(|words| !words.is_empty());
     Vec::from_iter(words).windows(2).any(|pair| pair[0] != pair[1])
 }
 
 /// Sorts reports by implementation and version, and gives each the report on the previous version.
-fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<Version<'a>> {
+fn versions<'a>(entries: impl Iterator<Item = &'a BoardEntry>) -> Vec<BoardVersion<'a>> {
     let mut entries: Vec<&BoardEntry> = entries.collect();
     entries.sort_by_cached_key(|entry| (entry.implementation(), entry.version_order()));
     let mut previous: Option<&BoardEntry> = None;
-    let versions = entries.into_iter().map(|entry| Version {
+    let versions = entries.into_iter().map(|entry| BoardVersion {
         entry,
         previous: previous
             .replace(entry)
@@ -272,7 +273,7 @@ impl BoardEntry {
     }
 }
 
-impl Version<'_> {
+impl BoardVersion<'_> {
     fn name(&self) -> String {
         let [_, project, ..] = self.entry.implementation();
         format!("{project} {}", shown(self.entry.version()))

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     Report,
     format_tests::support::is_inert,
-    submitted::{Check, Document, Held, Proof, UnreadableFolder, compose},
+    submitted::{Check, ConformanceReport, Held, Proof, UnreadableFolder, compose},
     tests::{about, assert_contains, report_of, world},
 };
 
@@ -35,7 +35,7 @@ struct Made {
     /// Whether the profile has the label: by the report, and by the evidence, if there is any.
     claimed: bool,
     recorded: Option<bool>,
-    edit: fn(&mut Document),
+    edit: fn(&mut ConformanceReport),
 }
 
 fn made(project: &str, version: &str) -> Made {

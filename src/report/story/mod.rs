@@ -147,7 +147,7 @@ pub(crate) enum What {
     /// The driver acted.
     Step,
     /// The testbed acted: a scenario, a hook, an end of connections.
-    Staged,
+    Testbed,
     /// The consumer called the member.
     Called,
     /// The consumer ran the credential plugin for the member.

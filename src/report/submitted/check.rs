@@ -6,7 +6,7 @@ use judge::{Selection, Waivers, judge, rules};
 use super::{
     compose::compose_as_of,
     diff::changes,
-    document::Document,
+    document::ConformanceReport,
     obstacles::{misnamed, not_real, obstacles},
 };
 use crate::{
@@ -71,7 +71,7 @@ pub struct Check {
 impl Check {
     /// Checks a report against its evidence, and the folder that it is in. `show` gets the run that is judged again.
     pub fn of(
-        document: &Document,
+        document: &ConformanceReport,
         folder: Option<&str>,
         proof: &mut Proof,
         show: impl FnOnce(&Report),
@@ -107,7 +107,7 @@ impl Check {
     }
 
     /// Compares a report with what its evidence gives.
-    fn compare(&mut self, document: &Document, held: &mut Held, show: impl FnOnce(&Report)) {
+    fn compare(&mut self, document: &ConformanceReport, held: &mut Held, show: impl FnOnce(&Report)) {
         let environment = document.about.environment.clone().unwrap_or_default();
         let contradictions = not_real(&environment, &held.evidence);
         self.notes = version_notes(document);
@@ -124,7 +124,11 @@ impl Check {
     }
 }
 
-fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report)) -> Vec<FieldDifference> {
+fn differences(
+    document: &ConformanceReport,
+    held: &mut Held,
+    show: impl FnOnce(&Report),
+) -> Vec<FieldDifference> {
     let sum = held.sum.clone();
     let mut again = judge_again(document, held, |report| {
         show(report);
@@ -148,7 +152,7 @@ fn differences(document: &Document, held: &mut Held, show: impl FnOnce(&Report))
 }
 
 /// Judges evidence with a report's edition, claims, scope, rules, waivers, and date.
-pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&Report) -> T) -> T {
+pub fn judge_again<T>(document: &ConformanceReport, held: &mut Held, show: impl FnOnce(&Report) -> T) -> T {
     let evidence = &mut held.evidence;
     let header = &mut evidence.header;
     header.claim = Claim {
@@ -188,7 +192,7 @@ pub fn judge_again<T>(document: &Document, held: &mut Held, show: impl FnOnce(&R
     show(&report)
 }
 
-fn version_notes(document: &Document) -> Vec<String> {
+fn version_notes(document: &ConformanceReport) -> Vec<String> {
     let mut notes = Vec::new();
     let (wrote, version) = (&document.suite_version, crate::VERSION);
     if wrote != version {

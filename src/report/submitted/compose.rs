@@ -9,7 +9,9 @@ use judge::{
     rules::{self, Facts, Level},
 };
 
-use super::document::{Covered, Document, Entry, Group, Judged, KIND, Kept, SuiteResult};
+use super::document::{
+    ConformanceReport, Covered, EvidenceFile, GroupResult, KIND, RuleEntry, RuleGroup, SuiteResult,
+};
 use crate::{
     Coverage, Report,
     formats::json::API_VERSION,
@@ -17,14 +19,14 @@ use crate::{
 };
 
 /// Composes a report. `sum` is the checksum of the evidence file, if there is one.
-pub fn compose(report: &Report, sum: Option<&Checksum>) -> Document {
+pub fn compose(report: &Report, sum: Option<&Checksum>) -> ConformanceReport {
     compose_as_of(report, sum, rules::as_of())
 }
 
 /// Composes the report that a suite with the rules of that day would have written. A change to a rule still shows.
-pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option<Date>) -> Document {
+pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option<Date>) -> ConformanceReport {
     let header = &report.evidence.header;
-    let mut document = Document {
+    let mut document = ConformanceReport {
         api_version: API_VERSION.to_owned(),
         kind: KIND.to_owned(),
         // Seconds are enough for readers.
@@ -51,7 +53,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
         waivers: report.judgement.waivers.clone(),
     };
     let verdicts = report.judgement.verdicts.iter();
-    let entries: Vec<Entry> = verdicts
+    let entries: Vec<RuleEntry> = verdicts
         .filter(|verdict| document.has(&verdict.rule.facts))
         .map(|verdict| entry(verdict, report.evidence))
         .collect();
@@ -61,7 +63,7 @@ pub(super) fn compose_as_of(report: &Report, sum: Option<&Checksum>, day: Option
     document.public()
 }
 
-fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
+fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> RuleEntry {
     let hints = verdict.findings.iter().filter(|finding| finding.advisory).count();
     let (reasons, reason_id) = match verdict.verdict {
         Verdict::Pass | Verdict::Fail | Verdict::Warn => (BTreeSet::new(), None),
@@ -71,7 +73,7 @@ fn entry(verdict: &RuleVerdict, evidence: &Evidence) -> Entry {
             (verdict.reason().into_iter().collect(), verdict.reason_id())
         }
     };
-    Entry {
+    RuleEntry {
         rule: verdict.rule.id.to_owned(),
         level: verdict.level(),
         verdict: verdict.verdict,
@@ -130,10 +132,10 @@ fn covered(report: &Report) -> Covered {
     }
 }
 
-fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
+fn kept(sum: &Checksum, file: &str, collected_by: &str) -> EvidenceFile {
     // The names of folders may reveal the machine and its user.
     let name = Path::new(file).file_name().unwrap_or_default().to_string_lossy();
-    Kept {
+    EvidenceFile {
         file: name.to_string(),
         sha256: sum.sha256.clone(),
         bytes: sum.bytes,
@@ -146,11 +148,11 @@ fn kept(sum: &Checksum, file: &str, collected_by: &str) -> Kept {
 }
 
 /// Groups entries by suite. `entries` include rules that passed, in the order of the rules.
-pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {
+pub(super) fn suites(entries: &[RuleEntry]) -> Vec<SuiteResult> {
     let suites = entries.chunk_by(|one, next| one.suite() == next.suite());
     suites
         .map(|entries| {
-            let (must, optional): (Vec<&Entry>, Vec<&Entry>) =
+            let (must, optional): (Vec<&RuleEntry>, Vec<&RuleEntry>) =
                 entries.iter().partition(|entry| entry.level == Level::Must);
             SuiteResult {
                 name: entries[0].suite().to_owned(),
@@ -162,8 +164,8 @@ pub(super) fn suites(entries: &[Entry]) -> Vec<SuiteResult> {
 }
 
 /// `None` if there are no such rules.
-fn group(entries: &[&Entry]) -> Option<Group> {
-    let mut group = Group::default();
+fn group(entries: &[&RuleEntry]) -> Option<RuleGroup> {
+    let mut group = RuleGroup::default();
     for entry in entries {
         group.statistics.add(entry.verdict);
         let list = match entry.verdict {
@@ -178,16 +180,16 @@ fn group(entries: &[&Entry]) -> Option<Group> {
     (!entries.is_empty()).then_some(group)
 }
 
-fn result(count: &Count) -> Judged {
+fn result(count: &Count) -> GroupResult {
     let is_judged = count.judged() > 0 && count.waived + count.inconclusive + count.skipped == 0;
     match (count.failed, is_judged) {
-        (0, true) => Judged::Success,
-        (0, false) => Judged::Partial,
-        _ => Judged::Failure,
+        (0, true) => GroupResult::Success,
+        (0, false) => GroupResult::Partial,
+        _ => GroupResult::Failure,
     }
 }
 
-impl Entry {
+impl RuleEntry {
     /// Whether it was not judged only because the user deselected it.
     pub(super) fn is_deselected(&self) -> bool {
         self.verdict == Verdict::Skipped && self.reason_id == Some(ReasonId::Deselected)
@@ -198,9 +200,9 @@ impl Entry {
     }
 }
 
-impl Document {
+impl ConformanceReport {
     /// Its groups of rules. Decisions do not distinguish SHOULD and MAY rules that passed.
-    fn groups(&self) -> impl Iterator<Item = (Level, &Group)> {
+    fn groups(&self) -> impl Iterator<Item = (Level, &RuleGroup)> {
         self.suites.iter().flat_map(|suite| {
             let core = suite.core.iter().map(|group| (Level::Must, group));
             core.chain(suite.extended.iter().map(|group| (Level::Should, group)))
@@ -208,7 +210,7 @@ impl Document {
     }
 
     /// The rules that it lists: those that did not pass.
-    pub(super) fn listed(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn listed(&self) -> impl Iterator<Item = &RuleEntry> {
         self.groups().flat_map(|(_, group)| {
             [&group.failed_rules, &group.warned_rules, &group.skipped_rules]
                 .into_iter()

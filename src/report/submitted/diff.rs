@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use judge::{Verdict, rules};
 use serde::Serialize;
 
-use super::document::{Document, Entry, ReportError};
+use super::document::{ConformanceReport, ReportError, RuleEntry};
 use crate::text::difference::{FieldDifference, Masked, differences, leads};
 
 /// All that differs between two values of one type, in the order of the parts.
@@ -48,7 +48,7 @@ const NOT_IN_HEAD: [&str; 4] = ["date", "evidence", "scope.window", "suites"];
 ///
 /// # Errors
 /// When they are on different roles: then they have no rule in common.
-pub fn diff(old: &Document, new: &Document) -> Result<Diff, ReportError> {
+pub fn diff(old: &ConformanceReport, new: &ConformanceReport) -> Result<Diff, ReportError> {
     if old.edition.role() != new.edition.role() {
         let [first, second] = [old, new]
             .map(|document| format!("on a {} (edition {})", document.edition.role(), document.edition));
@@ -71,7 +71,7 @@ pub fn diff(old: &Document, new: &Document) -> Result<Diff, ReportError> {
     })
 }
 
-fn rule_change(id: &str, old: &Document, new: &Document) -> Option<RuleChange> {
+fn rule_change(id: &str, old: &ConformanceReport, new: &ConformanceReport) -> Option<RuleChange> {
     let [before, after] = [old, new].map(|document| document.listed().find(|entry| entry.rule == id));
     let (was, is) = (verdict(old, id, before), verdict(new, id, after));
     let mut details = match (before, after) {
@@ -89,7 +89,7 @@ fn rule_change(id: &str, old: &Document, new: &Document) -> Option<RuleChange> {
 }
 
 /// A rule that the report has and does not list has passed.
-fn verdict(document: &Document, id: &str, entry: Option<&Entry>) -> Option<Verdict> {
+fn verdict(document: &ConformanceReport, id: &str, entry: Option<&RuleEntry>) -> Option<Verdict> {
     let has_rule = || rules::find(id).is_some_and(|rule| document.has(&rule.facts));
     match entry {
         Some(entry) => Some(entry.verdict),

@@ -29,7 +29,7 @@ const LEFT: usize = 1_900;
 /// The report of one run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Document {
+pub struct ConformanceReport {
     /// The version of this shape: `conformance.clusterprofile/v1`.
     pub api_version: String,
     /// `ConformanceReport`.
@@ -64,7 +64,7 @@ pub struct Document {
     pub scope: Covered,
     /// The file from which it can be judged again, where one was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub evidence: Option<Kept>,
+    pub evidence: Option<EvidenceFile>,
     /// The verdicts by suite, in the order of the rules.
     pub suites: Vec<SuiteResult>,
     /// The outcomes of the waivers.
@@ -116,7 +116,7 @@ pub struct Covered {
 /// The file from which it can be judged again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Kept {
+pub struct EvidenceFile {
     /// Its name, without the folder.
     pub file: String,
     /// The SHA-256 of its content before it was packed, in hexadecimal.
@@ -137,35 +137,35 @@ pub struct SuiteResult {
     pub name: String,
     /// Its MUST rules, where the edition has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub core: Option<Group>,
+    pub core: Option<RuleGroup>,
     /// Its SHOULD and MAY rules, where the edition has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub extended: Option<Group>,
+    pub extended: Option<RuleGroup>,
 }
 
 /// The verdicts on some rules. Rules that are not listed have passed.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Group {
+pub struct RuleGroup {
     /// Their result.
-    pub result: Judged,
+    pub result: GroupResult,
     /// The number of verdicts of each kind.
     pub statistics: Count,
     /// Rules that fail.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed_rules: Vec<Entry>,
+    pub failed_rules: Vec<RuleEntry>,
     /// Rules with verdict `warn` or `waived`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub warned_rules: Vec<Entry>,
+    pub warned_rules: Vec<RuleEntry>,
     /// Rules with verdict `inconclusive`, `not-applicable` or `skipped`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub skipped_rules: Vec<Entry>,
+    pub skipped_rules: Vec<RuleEntry>,
 }
 
 /// The result of some rules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Judged {
+pub enum GroupResult {
     /// No rule fails, and all that apply were judged; at least one was.
     Success,
     /// No rule fails, but some were not judged or are waived, or no rule applies.
@@ -178,7 +178,7 @@ pub enum Judged {
 /// A rule that did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Entry {
+pub struct RuleEntry {
     /// Its id.
     pub rule: String,
     /// Its level.
@@ -212,7 +212,7 @@ pub struct Entry {
 #[error("{0}")]
 pub struct ReportError(pub(super) String);
 
-impl Document {
+impl ConformanceReport {
     /// Reads a report.
     pub fn parse(text: &str) -> Result<Self, ReportError> {
         let input: Value = yaml(text).unwrap_or_default();

@@ -14,6 +14,9 @@ pub use self::{
     check::{Check, Fitness, Held, Proof, UnreadableFolder, judge_again},
     compose::compose,
     diff::{Diff, RuleChange, diff},
-    document::{Covered, Document, Entry, Group, Judged, KIND, Kept, ReportError, SuiteResult},
+    document::{
+        ConformanceReport, Covered, EvidenceFile, GroupResult, KIND, ReportError, RuleEntry, RuleGroup,
+        SuiteResult,
+    },
 };
 pub use crate::text::difference::FieldDifference;

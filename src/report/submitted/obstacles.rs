@@ -4,7 +4,7 @@ use evidence::{Environment, Evidence, Kind, Member, Realness};
 use jiff::SignedDuration;
 use judge::web_page;
 
-use super::document::Document;
+use super::document::ConformanceReport;
 
 /// For how many minutes a submitted report has watched, at least.
 const FLOOR_MINUTES: i64 = 10;
@@ -15,7 +15,7 @@ const MOVING: [&str; 8] = [
 ];
 
 /// Lists what keeps a report from being submitted, without its evidence: see [`not_real`].
-pub(super) fn obstacles(document: &Document) -> Vec<String> {
+pub(super) fn obstacles(document: &ConformanceReport) -> Vec<String> {
     let environment = document.about.environment.clone().unwrap_or_default();
     let mut obstacles = incomplete(document);
     for (part, _) in environment.parts().iter().filter(|(_, stated)| stated.is_none()) {
@@ -48,7 +48,7 @@ pub(super) fn obstacles(document: &Document) -> Vec<String> {
 }
 
 /// What is missing or useless of the implementation and the submitter.
-fn incomplete(document: &Document) -> Vec<String> {
+fn incomplete(document: &ConformanceReport) -> Vec<String> {
     let mut obstacles = Vec::new();
     if let Some(implementation) = &document.about.implementation {
         let fields = [
@@ -96,7 +96,7 @@ fn unusable((key, value): (&str, &str)) -> Option<String> {
 }
 
 /// Readers look for a report in the folder that has the name of the version.
-pub(super) fn misnamed(folder: &str, document: &Document) -> Option<String> {
+pub(super) fn misnamed(folder: &str, document: &ConformanceReport) -> Option<String> {
     let version = document.about.implementation.as_ref()?.version.trim();
     let folder = folder.rsplit('/').next()?;
     let bare = |text: &str| text.strip_prefix('v').unwrap_or(text).to_owned();
@@ -115,7 +115,7 @@ fn is_moving(version: &str) -> bool {
 
 /// The evidence that a submitted report needs and lacks: `docs/submit.md` lists it. Evidence that no rule of the edition
 /// uses is not needed.
-fn missing_evidence(document: &Document, environment: &Environment) -> Vec<String> {
+fn missing_evidence(document: &ConformanceReport, environment: &Environment) -> Vec<String> {
     let scope = &document.scope;
     let mut obstacles = Vec::new();
     match scope.window.filter(|_| scope.watched) {

@@ -53,7 +53,7 @@ fn waivers() -> Waivers {
     Waivers::parse(&yaml).expect("waivers")
 }
 
-fn document() -> Document {
+fn document() -> ConformanceReport {
     let (evidence, selection) = (evidence(), Selection::default());
     let mut judgement = judge(&evidence, &selection);
     let (waivers, day) = (waivers(), "2026-06-01".parse().expect("a day"));
@@ -70,13 +70,13 @@ fn document() -> Document {
     compose(&report, Some(&sum()))
 }
 
-fn written(document: &Document) -> String {
+fn written(document: &ConformanceReport) -> String {
     let mut bytes = Vec::new();
     document.write(&mut bytes).expect("a vector takes all");
     String::from_utf8(bytes).expect("UTF-8")
 }
 
-fn checked(document: &Document) -> Check {
+fn checked(document: &ConformanceReport) -> Check {
     let held = Held {
         evidence: evidence(),
         sum: sum(),
@@ -88,8 +88,8 @@ fn checked(document: &Document) -> Check {
 fn report_reads_back_as_written_and_names_no_object() {
     let document = document();
     let text = written(&document);
-    assert_eq!(Document::parse(&text).expect("a report"), document);
-    assert_eq!(written(&Document::parse(&text).expect("a report")), text);
+    assert_eq!(ConformanceReport::parse(&text).expect("a report"), document);
+    assert_eq!(written(&ConformanceReport::parse(&text).expect("a report")), text);
     for private in ["lisbon", "porto", "secret-fleet", "/home", "someone/"] {
         assert!(!text.contains(private), "{private}: {text}");
     }
@@ -97,7 +97,7 @@ fn report_reads_back_as_written_and_names_no_object() {
     assert_eq!(document.date.to_string(), "2026-06-01T10:00:00Z");
     let identity = &document.suites[0];
     let core = identity.core.as_ref().expect("MUST rules");
-    assert_eq!((&*identity.name, core.result), ("identity", Judged::Failure));
+    assert_eq!((&*identity.name, core.result), ("identity", GroupResult::Failure));
     assert_eq!(core.failed_rules[0].rule, RULE);
     assert_eq!(core.warned_rules[0].verdict, Verdict::Waived);
     let listed = core.failed_rules.len() + core.warned_rules.len() + core.skipped_rules.len();
@@ -131,7 +131,7 @@ evidence: => evidence:\n  certified: [] => unknown field `certified`
 fn files_that_are_not_reports_are_refused() {
     let text = written(&document());
     let refused = |text: &str, part: &str| {
-        let error = Document::parse(text).expect_err(part).to_string();
+        let error = ConformanceReport::parse(text).expect_err(part).to_string();
         assert_contains(&error, &[part]);
     };
     for not_a_report in ["a: b", "a: ["] {
@@ -159,7 +159,7 @@ fn report_holds_against_its_evidence() {
 }
 
 /// The report with another value in one place.
-fn tampered(pointer: &str, part: Value) -> Document {
+fn tampered(pointer: &str, part: Value) -> ConformanceReport {
     let mut value = serde_json::to_value(document()).expect("JSON");
     let (parent, key) = pointer.rsplit_once('/').expect("a pointer");
     let parent = value.pointer_mut(parent).expect("its parent");
@@ -208,7 +208,8 @@ fn reordered_list_is_a_difference() {
 
 #[test]
 fn contradiction_is_found_without_evidence() {
-    let fitness = |document: &Document| Check::of(document, None, &mut Proof::Missing, |_| {}).fitness;
+    let fitness =
+        |document: &ConformanceReport| Check::of(document, None, &mut Proof::Missing, |_| {}).fitness;
     assert_eq!(fitness(&document()), Fitness::NotVerified);
     for (pointer, part) in [
         ("/decision", json!("conformant")),
@@ -226,7 +227,7 @@ fn contradiction_is_found_without_evidence() {
     open.decision = Decision::Conformant;
     assert_eq!(fitness(&open), Fitness::NotVerified);
     let core = open.suites[0].core.as_mut().expect("MUST rules");
-    core.skipped_rules.push(Entry {
+    core.skipped_rules.push(RuleEntry {
         verdict: Verdict::Inconclusive,
         ..document().listed().next().expect("a rule").clone()
     });
@@ -316,7 +317,7 @@ fn environment_is_checked_against_the_evidence() {
 }
 
 /// A report whose verdicts are drawn from these numbers.
-fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
+fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> ConformanceReport {
     let mut document = document();
     let rules = rules::all().iter().filter_map(|rule| {
         let applies = rule.facts.in_edition(Edition::Standard)?;
@@ -327,7 +328,7 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
         let verdict = Verdict::ALL[drawn % Verdict::ALL.len()];
         let number = if verdict == Verdict::Pass { 0 } else { drawn / 7 };
         let reason = (number > 20).then(|| format!("reason {number}"));
-        Entry {
+        RuleEntry {
             rule: rule.id.to_owned(),
             level,
             verdict,
@@ -340,7 +341,7 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
             reason_id: None,
         }
     };
-    let entries: Vec<Entry> = rules.enumerate().map(entry).collect();
+    let entries: Vec<RuleEntry> = rules.enumerate().map(entry).collect();
     document.suites = suites(&entries);
     document.waivers.clear();
     document.scope.scope.namespaces = vec![namespace.to_owned()];
@@ -351,7 +352,7 @@ fn arbitrary(seed: &[u8], namespace: &str, sum: u8) -> Document {
     document
 }
 
-fn drawn() -> impl Strategy<Value = Document> {
+fn drawn() -> impl Strategy<Value = ConformanceReport> {
     (prop::collection::vec(any::<u8>(), 1..40), "[ab]", any::<u8>())
         .prop_map(|(seed, namespace, sum)| arbitrary(&seed, &namespace, sum))
 }
@@ -361,7 +362,7 @@ proptest! {
 
     #[test]
     fn any_report_reads_back_as_written(document in drawn()) {
-        prop_assert_eq!(Document::parse(&written(&document)).expect("a report"), document.clone());
+        prop_assert_eq!(ConformanceReport::parse(&written(&document)).expect("a report"), document.clone());
         prop_assert!(diff(&document, &document).expect("one API").rules.is_empty());
     }
 
@@ -376,7 +377,7 @@ proptest! {
 
 #[test]
 fn diff_finds_what_got_worse() {
-    let compare = |old: &Document, new: &Document| diff(old, new).expect("one API");
+    let compare = |old: &ConformanceReport, new: &ConformanceReport| diff(old, new).expect("one API");
     let (old, new) = (arbitrary(&[0], "a", 1), arbitrary(&[1], "a", 1));
     let same = compare(&old, &old);
     assert!(!same.worse && same.head.is_empty() && same.rules.is_empty());
@@ -417,7 +418,7 @@ fn report_has_no_rule_of_a_later_day() {
     ] {
         let mut facts = rule.facts.clone();
         facts.added = on(added);
-        let document = Document {
+        let document = ConformanceReport {
             rules_as_of: on(as_of),
             ..document()
         };

@@ -9,7 +9,7 @@ use evidence::{
 };
 use jiff::SignedDuration;
 use judge::{
-    Decision, Judgement, Part, RuleVerdict, Verdict,
+    Decision, EditionOutcome, Judgement, RuleVerdict, Verdict,
     rules::{Basis, Level},
 };
 
@@ -56,8 +56,8 @@ pub fn no_status(evidence: &Evidence) -> Option<String> {
 }
 
 /// The decision by one edition.
-fn sentence(judgement: &Judgement, part: &Part) -> String {
-    let Part { edition, tally, .. } = part;
+fn sentence(judgement: &Judgement, part: &EditionOutcome) -> String {
+    let EditionOutcome { edition, tally, .. } = part;
     let must = &tally.must;
     let waived = match tally.waived() {
         0 => String::new(),
@@ -96,7 +96,7 @@ fn sentence(judgement: &Judgement, part: &Part) -> String {
 }
 
 /// Counts the rules of a level that fail, by basis, for example `2 MUST rules fail (1 explicit, 1 derived)`.
-fn failing(judgement: &Judgement, part: &Part, level: Level, remark: &str) -> Option<String> {
+fn failing(judgement: &Judgement, part: &EditionOutcome, level: Level, remark: &str) -> Option<String> {
     let failing = judgement.verdicts.iter().filter(|verdict| {
         verdict.verdict == Verdict::Fail
             && verdict.level() == level

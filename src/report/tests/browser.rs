@@ -13,7 +13,7 @@ use libtest_mimic::{Arguments, Completion, Failed, Trial};
 use report::{
     Report, by_edition, html,
     site::{self, BoardEntry, EditionResult},
-    submitted::{Check, Document, Proof, UnreadableFolder, compose},
+    submitted::{Check, ConformanceReport, Proof, UnreadableFolder, compose},
 };
 use tempfile::TempDir;
 use tokio::{process::Command, runtime::Builder, time::timeout};
@@ -234,12 +234,16 @@ fn page(evidence: &Evidence) -> String {
     String::from_utf8(html).expect("UTF-8")
 }
 
-fn submitted(evidence: &Evidence) -> Result<Document, Failed> {
+fn submitted(evidence: &Evidence) -> Result<ConformanceReport, Failed> {
     Ok(with_report(evidence, |report| compose(report, None)))
 }
 
 /// The board of reports of that document, with the findings in the recorded evidence.
-fn board(document: &Document, folders: &[&str], unreadable: &[UnreadableFolder]) -> Result<String, Failed> {
+fn board(
+    document: &ConformanceReport,
+    folders: &[&str],
+    unreadable: &[UnreadableFolder],
+) -> Result<String, Failed> {
     let entry = |folder: &&str| BoardEntry {
         editions: vec![with_report(&recorded(RECORDED), |report| {
             EditionResult::judged(report, &report.judgement.waivers, document.rules_as_of)

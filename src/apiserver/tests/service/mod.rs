@@ -3,7 +3,7 @@
 mod faults;
 mod hostile;
 
-use apiserver::{ApiServer, Clock, ResponseBody};
+use apiserver::{ApiServer, ResponseBody, ServerClock};
 use bytes::Bytes;
 use futures::StreamExt;
 use http::Request;
@@ -35,7 +35,7 @@ impl Hub {
     async fn new() -> Self {
         let start: Timestamp = "2026-11-20T10:00:00Z".parse().expect("a timestamp");
         let hub = Hub {
-            server: ApiServer::new(Clock::starting_at(start)),
+            server: ApiServer::new(ServerClock::starting_at(start)),
         };
         let definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
         hub.call("POST", definitions, &widget_definition())

@@ -27,8 +27,8 @@ impl Folder {
         path
     }
 
-    fn environment(&self, kubeconfig: &[PathBuf], in_pod: bool) -> Environment {
-        Environment {
+    fn environment(&self, kubeconfig: &[PathBuf], in_pod: bool) -> ProcessEnvironment {
+        ProcessEnvironment {
             kubeconfig: (!kubeconfig.is_empty()).then(|| env::join_paths(kubeconfig).expect("paths")),
             home: Some(self.0.path().to_owned()),
             in_pod,
@@ -103,7 +103,7 @@ fn follows_the_usual_loading_rules() {
     let two = folder.file("two", &ONE.replace("first", "third"));
     let gone = folder.0.path().join("gone");
     let none = KubeconfigOptions::default();
-    let names = |environment: &Environment, options: &KubeconfigOptions| {
+    let names = |environment: &ProcessEnvironment, options: &KubeconfigOptions| {
         let found = find(options, environment).expect("no error");
         let (kubeconfig, _) = found.expect("a kubeconfig");
         let current = kubeconfig.current_context.clone();

@@ -32,7 +32,7 @@ fn hub(definitions: &[&str]) -> Connection {
 }
 
 fn server(definitions: &[&str]) -> ApiServer {
-    let server = ApiServer::new(apiserver::Clock::system());
+    let server = ApiServer::new(apiserver::ServerClock::system());
     server.add_user(User::master("conformance"));
     for definition in definitions {
         server.define(serde_saphyr::from_str(definition).expect("a definition"));

@@ -40,14 +40,14 @@ fn world(hooks: &[(&str, &str)], timeout: &str) -> World {
 impl World {
     async fn call(&self, action: DriverAction, stop: CancellationToken) -> Called {
         let member = HookMember::named("conformance-r4n6d-01".to_owned());
-        let call = Call {
+        let call = HookRequest {
             member: (action != DriverAction::Restart).then_some(&member),
             kubeconfig: Some("users: [{name: m, user: {token: CANARY-member}}]"),
             profile: Some(ObjectKey {
                 namespace: "fleet".to_owned(),
                 name: "a".to_owned(),
             }),
-            ..Call::of(action)
+            ..HookRequest::of(action)
         };
         self.commands.call(&call, stop).await
     }
@@ -106,9 +106,9 @@ async fn a_hook_shows_no_credential_from_a_file() {
         kubeconfig: Some(path),
         ..HookMember::named("own".to_owned())
     };
-    let call = Call {
+    let call = HookRequest {
         member: Some(&member),
-        ..Call::of(DriverAction::Join)
+        ..HookRequest::of(DriverAction::Join)
     };
     let called = world.commands.call(&call, CancellationToken::new()).await;
     assert_eq!(called.failure, None);

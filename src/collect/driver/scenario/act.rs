@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use evidence::{
-    Change, DriverAction, DriverStep, History, ObjectKey, ObjectRef, Tracked,
+    DriverAction, DriverStep, History, ObjectKey, ObjectRef, StepChange, Tracked,
     api::{ObjectKind, names},
     runs::names_placement,
 };
@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 
 use super::{DriverScenario, NO_ACTOR, NO_PROFILE};
 use crate::{
-    connect::Failure,
+    connect::RequestFailure,
     driver::{
-        Call, Called, FieldChange, STOPPED, Session, UndoEntry,
+        Called, FieldChange, HookRequest, STOPPED, Session, UndoEntry,
         actions::{ActionSpec, Operation, ProfileField},
         hooks::undone_by,
         member::version,
         undoes,
     },
-    watch::Record,
+    watch::HistoryRecord,
 };
 
 /// Interval between attempts to create a namespace that is still terminating.
@@ -31,11 +31,15 @@ const DELETION: Duration = Duration::from_secs(10);
 const RETRY: Duration = Duration::from_millis(5);
 
 /// A step that was taken: the outcome, and the object that the run wrote.
-type Taken = (Called, Option<ObjectRef>);
+type ActionResult = (Called, Option<ObjectRef>);
 
 impl DriverScenario<'_, '_> {
     /// Checks what the step requires, records how to undo it, and takes it. The error is why it cannot be taken.
-    pub(super) async fn act(&mut self, spec: &ActionSpec, step: &mut DriverStep) -> Result<Taken, String> {
+    pub(super) async fn act(
+        &mut self,
+        spec: &ActionSpec,
+        step: &mut DriverStep,
+    ) -> Result<ActionResult, String> {
         let session = self.session;
         if session.context.is_stopped() && !undoes(spec.action) {
             return Err(STOPPED.to_owned());
@@ -83,7 +87,7 @@ impl DriverScenario<'_, '_> {
         Ok(())
     }
 
-    async fn call_hook(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
+    async fn call_hook(&mut self, step: &mut DriverStep) -> Result<ActionResult, String> {
         let (session, action) = (self.session, step.action);
         if let Some(undo) = undone_by(action)
             && !session.plan.does_itself(action)
@@ -93,14 +97,14 @@ impl DriverScenario<'_, '_> {
         let called = if action == DriverAction::Upgrade {
             let (called, requested) = self.member().upgrade(session).await;
             let before = self.before.as_ref().and_then(version);
-            step.change = Some(Change {
+            step.change = Some(StepChange {
                 path: "status.version.kubernetes".to_owned(),
                 before: before.map(str::to_owned),
                 after: Some(requested),
             });
             called
         } else if step.member.is_empty() {
-            session.call(Call::of(action)).await
+            session.call(HookRequest::of(action)).await
         } else {
             self.member().call(session, action, None).await
         };
@@ -111,7 +115,7 @@ impl DriverScenario<'_, '_> {
         &mut self,
         field: &'static ProfileField,
         step: &mut DriverStep,
-    ) -> Result<Taken, String> {
+    ) -> Result<ActionResult, String> {
         let session = self.session;
         let profile = step.profile.clone().ok_or(NO_PROFILE)?;
         session.writes.check(&profile)?;
@@ -124,7 +128,7 @@ impl DriverScenario<'_, '_> {
             return Err(reason.to_owned());
         }
         let after = (field.value)(&session.plan.run);
-        step.change = Some(Change {
+        step.change = Some(StepChange {
             path: field.path.to_owned(),
             before: before.clone(),
             after: after.clone(),
@@ -142,7 +146,7 @@ impl DriverScenario<'_, '_> {
         Ok(written(session.writes.set(&change).await.map(Some)))
     }
 
-    async fn delete_profile(&mut self, step: &DriverStep) -> Result<Taken, String> {
+    async fn delete_profile(&mut self, step: &DriverStep) -> Result<ActionResult, String> {
         let writes = &self.session.writes;
         let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
         writes.check(profile)?;
@@ -150,7 +154,7 @@ impl DriverScenario<'_, '_> {
     }
 
     /// Deletes the run's own namespace with the member's profile, if it has no other profile.
-    async fn delete_namespace(&mut self, step: &DriverStep) -> Result<Taken, String> {
+    async fn delete_namespace(&mut self, step: &DriverStep) -> Result<ActionResult, String> {
         let (session, name) = (self.session, self.own_namespace());
         let profile = step.profile.as_ref().ok_or(NO_PROFILE)?;
         session.writes.check(profile)?;
@@ -166,7 +170,7 @@ impl DriverScenario<'_, '_> {
     }
 
     /// The outcome of the deletion of the member's profile.
-    fn deleted(&mut self, outcome: Result<(), Failure>) -> Taken {
+    fn deleted(&mut self, outcome: Result<(), RequestFailure>) -> ActionResult {
         if outcome.is_ok() {
             self.member.as_mut().expect(NO_ACTOR).forget_profile();
         }
@@ -200,7 +204,7 @@ impl DriverScenario<'_, '_> {
         });
     }
 
-    async fn create_foreign_object(&mut self, step: &mut DriverStep) -> Result<Taken, String> {
+    async fn create_foreign_object(&mut self, step: &mut DriverStep) -> Result<ActionResult, String> {
         let session = self.session;
         let Some(object) = &mut self.foreign else {
             return Err("no object of the implementation shows in which namespace to create one".to_owned());
@@ -220,7 +224,7 @@ impl DriverScenario<'_, '_> {
     }
 }
 
-fn written(outcome: Result<Option<ObjectRef>, Failure>) -> Taken {
+fn written(outcome: Result<Option<ObjectRef>, RequestFailure>) -> ActionResult {
     match outcome {
         Ok(object) => (Called::success(), object),
         Err(failure) => (Called::failed(failure.to_string()), None),
@@ -237,7 +241,7 @@ pub(super) struct ForeignObject {
 
 impl ForeignObject {
     /// Creates the object, once its name is free, and fills the status of a profile.
-    async fn create(&mut self, session: &Session<'_>, within: Duration) -> Result<ObjectRef, Failure> {
+    async fn create(&mut self, session: &Session<'_>, within: Duration) -> Result<ObjectRef, RequestFailure> {
         let created = create_once_free(session, within, RETRY, || self.create_bare(session)).await?;
         self.created = Some(created.clone());
         if self.kind == ObjectKind::PlacementDecision {
@@ -252,14 +256,14 @@ impl ForeignObject {
     }
 
     /// Deletes the object, and creates it again before another client can react.
-    async fn recreate(&mut self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
+    async fn recreate(&mut self, session: &Session<'_>) -> Result<ObjectRef, RequestFailure> {
         let before = self.created.clone().unwrap_or_default();
         let delete = session.writes.delete(&before);
         let (deleted, created) = futures::join!(delete, self.create(session, DELETION));
         deleted.and(created)
     }
 
-    async fn create_bare(&self, session: &Session<'_>) -> Result<ObjectRef, Failure> {
+    async fn create_bare(&self, session: &Session<'_>) -> Result<ObjectRef, RequestFailure> {
         let created = match self.kind {
             ObjectKind::ClusterProfile => session.writes.create_profile(&self.key, BTreeMap::new()).await?,
             ObjectKind::PlacementDecision => {
@@ -294,9 +298,9 @@ async fn create_once_free<T, F>(
     within: Duration,
     retry: Duration,
     create: impl Fn() -> F,
-) -> Result<T, Failure>
+) -> Result<T, RequestFailure>
 where
-    F: Future<Output = Result<T, Failure>>,
+    F: Future<Output = Result<T, RequestFailure>>,
 {
     let deadline = session.context.after(within);
     loop {
@@ -324,7 +328,7 @@ fn namespace_of(session: &Session<'_>, kind: ObjectKind, is_of_run: bool) -> Opt
     })
 }
 
-fn first_namespace<T: Tracked>(record: &Record<T>, is_chosen: impl Fn(&T) -> bool) -> Option<String> {
+fn first_namespace<T: Tracked>(record: &HistoryRecord<T>, is_chosen: impl Fn(&T) -> bool) -> Option<String> {
     let mut current = record.after(0).iter().filter_map(History::current);
     let object = current.find(|object| is_chosen(object))?;
     Some(object.metadata().namespace.to_string())

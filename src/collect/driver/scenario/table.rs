@@ -14,7 +14,7 @@ use evidence::{
 
 pub(super) struct ScenarioSpec {
     pub scenario: Scenario,
-    pub order: Order,
+    pub order: ScenarioOrder,
     pub actors: Actors,
     /// The run leaves out the scenario if it cannot do one of these.
     pub needs: &'static [DriverAction],
@@ -23,7 +23,7 @@ pub(super) struct ScenarioSpec {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum ScenarioOrder {
     SideBySide,
     AfterOthers,
     UntilOthersEnd,
@@ -73,7 +73,7 @@ const FULL_SLICE: Actors = Actors::Placement {
 
 const WITH_MEMBER: ScenarioSpec = ScenarioSpec {
     scenario: Scenario::JoinAndLeave,
-    order: Order::SideBySide,
+    order: ScenarioOrder::SideBySide,
     actors: Actors::Member,
     needs: &[Join, Leave],
     steps: &[],
@@ -108,20 +108,20 @@ pub(super) const SCENARIOS: &[ScenarioSpec] = &[
         ..WITH_MEMBER
     },
     ScenarioSpec {
-        scenario: Scenario::CutOff, order: Order::AfterOthers, needs: &[Disconnect, Reconnect],
+        scenario: Scenario::CutOff, order: ScenarioOrder::AfterOthers, needs: &[Disconnect, Reconnect],
         steps: &[ScenarioLine::Step(Disconnect), ScenarioLine::Step(Reconnect)], ..WITH_MEMBER
     },
     ScenarioSpec {
-        scenario: Scenario::Restart, order: Order::AfterOthers, actors: Actors::MemberAndPlacement, needs: &[Restart],
+        scenario: Scenario::Restart, order: ScenarioOrder::AfterOthers, actors: Actors::MemberAndPlacement, needs: &[Restart],
         steps: &[ScenarioLine::Step(Restart)],
     },
     ScenarioSpec {
-        scenario: Scenario::ForeignProfile, order: Order::UntilOthersEnd,
+        scenario: Scenario::ForeignProfile, order: ScenarioOrder::UntilOthersEnd,
         actors: Actors::ForeignObject(ObjectKind::ClusterProfile), needs: &[PutForeignProfile],
         steps: &[ScenarioLine::Step(PutForeignProfile), ScenarioLine::Step(ChangeForeignProfile), ScenarioLine::Step(RecreateForeignProfile)],
     },
     ScenarioSpec {
-        scenario: Scenario::ForeignProfile, order: Order::UntilOthersEnd,
+        scenario: Scenario::ForeignProfile, order: ScenarioOrder::UntilOthersEnd,
         actors: Actors::ForeignObject(ObjectKind::PlacementDecision), needs: &[PutForeignSlice],
         steps: &[ScenarioLine::Step(PutForeignSlice)],
     },

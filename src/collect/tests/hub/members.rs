@@ -20,7 +20,7 @@ use evidence::{
 };
 use http::Response;
 use kube::{Config, client::Body};
-use lab::member::{FakeMember, Leases, MemberState, Property};
+use lab::member::{FakeMember, Leases, MemberProperty, MemberState};
 
 use super::*;
 
@@ -78,8 +78,8 @@ fn state() -> MemberState {
         nodes: 7,
         custom_resource_groups: BTreeSet::from(["argoproj.io".to_owned(), "cert-manager.io".to_owned()]),
         cluster_properties: vec![
-            Property::labelled("tier.example.com", "gold"),
-            Property::unlabelled("owner.example.com", "me"),
+            MemberProperty::labelled("tier.example.com", "gold"),
+            MemberProperty::unlabelled("owner.example.com", "me"),
         ],
         ..MemberState::default()
     }

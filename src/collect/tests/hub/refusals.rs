@@ -1,31 +1,31 @@
 //! Hubs that refuse, and what the user reads then.
 
-use apiserver::{AccessRule, User};
+use apiserver::{PolicyRule, User};
 use collect::connect::{Connection, KubeconfigOptions};
 use evidence::Requested;
 
 use super::*;
 
-pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> AccessRule {
-    AccessRule {
+pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str) -> PolicyRule {
+    PolicyRule {
         verbs: verbs.iter().map(|verb| (*verb).to_owned()).collect(),
         api_groups: vec![group.to_owned()],
         resources: vec![resource.to_owned()],
         namespaces: vec![namespace.to_owned()],
-        ..AccessRule::default()
+        ..PolicyRule::default()
     }
 }
 
 impl World {
     /// The same hub, for a user with these rules only.
-    pub(super) fn with_rules(mut self, rules: Vec<AccessRule>) -> Self {
+    pub(super) fn with_rules(mut self, rules: Vec<PolicyRule>) -> Self {
         self.server.add_user(User::with_rules("reader", rules));
         self.hub.connection.client = self.server.client("reader");
         self
     }
 }
 
-pub(super) fn reading_profiles(namespace: &str) -> AccessRule {
+pub(super) fn reading_profiles(namespace: &str) -> PolicyRule {
     let verbs = ["get", "list", "watch"];
     rule(&verbs, "multicluster.x-k8s.io", "clusterprofiles", namespace)
 }
@@ -154,7 +154,7 @@ async fn says_when_nobody_listens_and_when_it_is_no_tls() {
         .await
         .expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
-    let server = ApiServer::new(apiserver::Clock::system());
+    let server = ApiServer::new(apiserver::ServerClock::system());
     let serving = tokio::spawn(async move { server.serve(listener).await });
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("config");

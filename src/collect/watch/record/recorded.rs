@@ -8,7 +8,7 @@ use evidence::{
 };
 use jiff::Timestamp;
 
-use super::Record;
+use super::HistoryRecord;
 use crate::watch::timeline::gap;
 
 /// The record as evidence.
@@ -18,7 +18,7 @@ pub(crate) struct Recorded<T = ClusterProfile> {
     pub unreadable: Vec<Unreadable>,
 }
 
-impl<T: Tracked> Record<T> {
+impl<T: Tracked> HistoryRecord<T> {
     /// Adds a watch. Returns its number.
     pub fn add_watch(&mut self, now: Timestamp) -> usize {
         self.until.push(now);

@@ -15,11 +15,11 @@ use tokio::{
 
 use super::{LAST_WORD, QUIET, Shared, Watch, gap};
 use crate::{
-    connect::{Failure, TimedClient, retry},
+    connect::{RequestFailure, TimedClient, retry},
     watch::{
-        lines::Lines,
+        lines::WatchLines,
         list::{check_newer, list, missed_reason},
-        record::Record,
+        record::HistoryRecord,
     },
 };
 
@@ -40,14 +40,14 @@ struct Unseen {
 
 impl Unseen {
     /// Drops what the watch has brought meanwhile. Returns whether nothing is left.
-    fn settle(&mut self, record: &Record<impl Tracked>) -> bool {
+    fn settle(&mut self, record: &HistoryRecord<impl Tracked>) -> bool {
         self.versions.retain(|object| !record.has_version(object));
         self.deletions.retain(|key| !record.is_deleted(key));
         self.versions.is_empty() && self.deletions.is_empty()
     }
 
     /// The last time at which the record was right about all of them; none if it never had one of them.
-    fn known_until(&self, record: &Record<impl Tracked>) -> Option<Timestamp> {
+    fn known_until(&self, record: &HistoryRecord<impl Tracked>) -> Option<Timestamp> {
         let versions = self.versions.iter().map(|object| record.last_seen(object));
         let deletions = self.deletions.iter().map(|key| {
             let versions = &record.history(key)?.versions;
@@ -58,7 +58,7 @@ impl Unseen {
     }
 
     /// An example, for people.
-    fn example(&self, record: &Record<impl Tracked>) -> String {
+    fn example(&self, record: &HistoryRecord<impl Tracked>) -> String {
         let deleted = || {
             Some(
                 record
@@ -107,7 +107,7 @@ impl<T: Tracked> Watch<T> {
         let (client, path) = (self.client.clone(), self.path.clone());
         let (record, namespace) = (Arc::clone(&self.record), self.namespace.clone());
         let (version, restores) = (self.resource_version.clone(), self.restores);
-        let comparing = retry(attempts, Failure::may_pass, || {
+        let comparing = retry(attempts, RequestFailure::may_pass, || {
             compare(&client, &path, &record, namespace.as_deref(), &version)
         });
         // A long list must not keep the watch waiting: hubs end watches that lag.
@@ -202,7 +202,7 @@ impl<T: Tracked> Watch<T> {
     }
 
     /// The hub was restored, and the watch does not know it: takes a new list into the record, and notes the gap.
-    async fn take_new_history(&mut self, restored: &Failure) -> bool {
+    async fn take_new_history(&mut self, restored: &RequestFailure) -> bool {
         self.is_restored = true;
         let result = self.list_patiently().await;
         self.late = None;
@@ -216,7 +216,7 @@ impl<T: Tracked> Watch<T> {
         result.is_ok()
     }
 
-    async fn list_patiently(&mut self) -> Result<(), Failure> {
+    async fn list_patiently(&mut self) -> Result<(), RequestFailure> {
         let mut failures = 0;
         loop {
             match self.list(Origin::Relisted).await {
@@ -238,7 +238,7 @@ async fn compare<T: Tracked>(
     record: &Shared<T>,
     namespace: Option<&str>,
     version: &str,
-) -> Result<Unseen, Failure> {
+) -> Result<Unseen, RequestFailure> {
     let pass = record.lock().begin(Origin::Relisted);
     let mut versions = Vec::new();
     let newest = list(client, path, |json| {
@@ -263,7 +263,7 @@ const OLD: SignedDuration = SignedDuration::from_secs(60);
 
 /// A stream of events.
 pub(super) struct Stream {
-    pub lines: Lines,
+    pub lines: WatchLines,
     opened: Timestamp,
     /// Whether the hub has sent everything until some moment of this stream.
     pub is_current: bool,
@@ -283,7 +283,7 @@ pub(super) struct Ended {
 
 impl Stream {
     /// The stream of a watch that goes on from a resourceVersion.
-    pub fn resumed(lines: Lines, now: Timestamp) -> Self {
+    pub fn resumed(lines: WatchLines, now: Timestamp) -> Self {
         Self {
             lines,
             opened: now,
@@ -294,7 +294,7 @@ impl Stream {
     }
 
     /// The stream of a list that is whole by now.
-    pub fn of_list(lines: Lines, now: Timestamp) -> Self {
+    pub fn of_list(lines: WatchLines, now: Timestamp) -> Self {
         Self {
             is_current: true,
             is_empty: false,

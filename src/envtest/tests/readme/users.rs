@@ -1,4 +1,4 @@
-use envtest::{Assets, Envtest, EnvtestOptions, User};
+use envtest::{Assets, Envtest, EnvtestOptions, EnvtestUser};
 use k8s_openapi::{
     api::core::v1::Secret,
     serde_json::{self, Value},
@@ -8,7 +8,7 @@ use kube::{Api, Client, api::ListParams};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = EnvtestOptions {
-        users: vec![User::without_rights("ann")],
+        users: vec![EnvtestUser::without_rights("ann")],
         ..EnvtestOptions::default()
     };
     let server = Envtest::start(&Assets::find(None)?, options).await?;

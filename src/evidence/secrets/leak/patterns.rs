@@ -146,7 +146,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
 /// Replaces the runner's own credential in evidence: a name could hold it, too.
 pub const OWN_CREDENTIAL: &str = "redacted-credential-of-the-runner";
 
-struct Format {
+struct CredentialFormat {
     /// Texts of which every match holds one.
     hints: Vec<&'static str>,
     pattern: &'static str,
@@ -155,7 +155,7 @@ struct Format {
     kind: &'static str,
 }
 
-static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
+static FORMATS: LazyLock<Vec<CredentialFormat>> = LazyLock::new(|| {
     let runner_row = (OWN_CREDENTIAL, OWN_CREDENTIAL, "a credential of the runner");
     let lines = include_str!("formats.tsv")
         .lines()
@@ -165,7 +165,7 @@ static FORMATS: LazyLock<Vec<Format>> = LazyLock::new(|| {
         let (pattern, kind) = rest.split_once('\t')?;
         Some((hints, pattern, kind))
     });
-    let format = |(hints, pattern, kind): (&'static str, &'static str, &'static str)| Format {
+    let format = |(hints, pattern, kind): (&'static str, &'static str, &'static str)| CredentialFormat {
         hints: hints.split(' ').collect(),
         pattern,
         regex: OnceLock::new(),

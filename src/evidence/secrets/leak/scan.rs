@@ -97,8 +97,8 @@ impl Search {
     /// Searches a document value by value, and other text as a whole.
     fn inside(&mut self, text: &str, depth: usize) {
         match document(text, depth) {
-            Some(Document::Json(value)) => return self.value(None, &value, depth + 1),
-            Some(Document::Yaml(value)) => {
+            Some(EmbeddedDocument::Json(value)) => return self.value(None, &value, depth + 1),
+            Some(EmbeddedDocument::Yaml(value)) => {
                 let before = self.leaks.len();
                 self.value(None, &value, depth + 1);
                 if self.leaks.len() > before {
@@ -182,13 +182,13 @@ pub(crate) fn variable<'v>(fields: &'v Map<String, Value>, name: &'v str) -> &'v
     }
 }
 
-enum Document {
+enum EmbeddedDocument {
     Json(Value),
     Yaml(Value),
 }
 
 /// Parses a text that is a mapping or a list.
-fn document(text: &str, depth: usize) -> Option<Document> {
+fn document(text: &str, depth: usize) -> Option<EmbeddedDocument> {
     if depth >= DEEPEST {
         return None;
     }
@@ -196,14 +196,14 @@ fn document(text: &str, depth: usize) -> Option<Document> {
     if text.trim_start().starts_with(['{', '[', '"'])
         && let Ok(value) = serde_json::from_str(text)
     {
-        return Some(value).filter(is_searchable).map(Document::Json);
+        return Some(value).filter(is_searchable).map(EmbeddedDocument::Json);
     }
     // On a single line, a colon may be punctuation.
     let may_be_yaml = text.trim().contains('\n') && text.contains(':');
     let value = may_be_yaml.then(|| read_yaml(text).ok()).flatten()?;
     Some(value)
         .filter(|value| value.is_object() || value.is_array())
-        .map(Document::Yaml)
+        .map(EmbeddedDocument::Yaml)
 }
 
 fn short(key: &str) -> String {

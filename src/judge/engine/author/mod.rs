@@ -28,7 +28,7 @@ use self::{
 use crate::{
     engine::prelude::*,
     time::{CLOCKS_APART, is_log_broken},
-    timeline::Change,
+    timeline::ObservedChange,
 };
 
 /// The largest difference between the time of a request in the audit log and the change that it made.
@@ -145,7 +145,11 @@ impl<'e> Authors<'e> {
     }
 
     /// The author of the change of a field: the first source that knows it. Over a gap, only the owner of the field counts.
-    pub(crate) fn of_change<T: Tracked>(&self, change: &Change<'e, T>, field: &str) -> Attribution<'e> {
+    pub(crate) fn of_change<T: Tracked>(
+        &self,
+        change: &ObservedChange<'e, T>,
+        field: &str,
+    ) -> Attribution<'e> {
         let (before, after) = match (change.before, change.after) {
             (Some(before), Some(after)) => (&before.object, &after.object),
             (None, _) => return self.of_creation(change.history),
@@ -173,7 +177,7 @@ impl<'e> Authors<'e> {
     }
 
     /// The only owner of a field in a first list or a dump.
-    pub(crate) fn of_listed<T: Tracked>(&self, object: &'e T, field: &str) -> Attribution<'e> {
+    pub(crate) fn owner_in_list<T: Tracked>(&self, object: &'e T, field: &str) -> Attribution<'e> {
         let is_recorded = !self.has_no_records(object);
         let reason = if is_recorded { NO_OWNER } else { NOTHING_RECORDED };
         let owner = self.of_field_managers(owners(object, field));
@@ -197,7 +201,7 @@ impl<'e> Authors<'e> {
     pub(crate) fn creator<T: Tracked>(&self, history: &'e History<T>, field: &str) -> Attribution<'e> {
         match history.origin {
             Origin::Created => self.of_creation(history),
-            Origin::Listed | Origin::Relisted => self.of_listed(history.first(), field),
+            Origin::Listed | Origin::Relisted => self.owner_in_list(history.first(), field),
         }
     }
 
@@ -317,7 +321,7 @@ pub(in crate::engine) fn author_of_moment<'e, T: Judged>(
     let mut now = timeline.objects(place)?.to_vec();
     now.retain(|version| is_member(version));
     let Some(earlier) = place.checked_sub(1).and_then(|before| timeline.objects(before)) else {
-        return author_of_listed(authors, &now, field);
+        return author_in_list(authors, &now, field);
     };
     let is_old = |version: &Version<T>| earlier.iter().any(|old| ptr::eq(*old, version));
     let version = now.into_iter().find(|version| !is_old(version))?;
@@ -326,7 +330,7 @@ pub(in crate::engine) fn author_of_moment<'e, T: Judged>(
 
 /// Who gave the objects of a list a field: the owner in the newest object, if the owners in all others wrote before it was
 /// created.
-fn author_of_listed<'e, T: Judged>(
+fn author_in_list<'e, T: Judged>(
     authors: &Authors<'e>,
     objects: &[&'e Version<T>],
     field: &str,
@@ -338,10 +342,10 @@ fn author_of_listed<'e, T: Judged>(
         ptr::eq(*version, *newest) || stamp.is_some_and(|at| Some(at) < created_at(&newest.object))
     };
     if objects.iter().all(is_older) {
-        return Some(authors.of_listed(&newest.object, field));
+        return Some(authors.owner_in_list(&newest.object, field));
     }
     let owners = objects.iter();
-    Attribution::common(owners.map(|version| authors.of_listed(&version.object, field)))
+    Attribution::common(owners.map(|version| authors.owner_in_list(&version.object, field)))
 }
 
 fn created_at<T: Tracked>(object: &T) -> Option<Micros> {

@@ -11,7 +11,7 @@ use evidence::{
 use super::{Authors, deletes, names::WriterName};
 use crate::{
     engine::{judged::key, prelude::*},
-    timeline::Change,
+    timeline::ObservedChange,
 };
 
 /// The successful writes of an audit log, those of the suite included.
@@ -423,7 +423,7 @@ impl<'e> WriterNames<'e> {
 /// The clients that wrote one object.
 pub struct HistoryWriters<'n, 'e, T> {
     authors: &'n Authors<'e>,
-    changes: Vec<Change<'e, T>>,
+    changes: Vec<ObservedChange<'e, T>>,
 }
 
 impl<'e, T: Tracked> HistoryWriters<'_, 'e, T> {
@@ -437,7 +437,7 @@ impl<'e, T: Tracked> HistoryWriters<'_, 'e, T> {
         self.find(|change| change.after.is_none())
     }
 
-    fn find(&self, matches: impl Fn(&Change<'e, T>) -> bool) -> BTreeSet<&'e str> {
+    fn find(&self, matches: impl Fn(&ObservedChange<'e, T>) -> bool) -> BTreeSet<&'e str> {
         let change = self.changes.iter().find(|change| matches(change));
         change.map_or_else(BTreeSet::new, |change| self.authors.of_change(change, "").names)
     }

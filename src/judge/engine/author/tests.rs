@@ -45,7 +45,7 @@ impl ExpectedAuthor {
             let deletion = profiles[number].deleted.expect("a deletion").as_microsecond();
             authors.of_deletion(&profiles[number], Edge::between(deletion - LATE, deletion))
         } else if let Some(field) = &self.listed {
-            authors.of_listed(first.expect("a profile").last(), field)
+            authors.owner_in_list(first.expect("a profile").last(), field)
         } else {
             let field = self.change.as_ref().expect("one thing that was done");
             authors.of_change(&last_change(first.expect("a profile"), self.is_over_gap), field)
@@ -65,10 +65,10 @@ impl ExpectedAuthor {
     }
 }
 
-fn last_change(history: &ProfileHistory, is_over_gap: bool) -> Change<'_, ClusterProfile> {
+fn last_change(history: &ProfileHistory, is_over_gap: bool) -> ObservedChange<'_, ClusterProfile> {
     let (before, after) = history.steps().last().expect("a change");
     let arrival = after.received().as_microsecond();
-    Change {
+    ObservedChange {
         history,
         before: Some(before),
         after: Some(after),

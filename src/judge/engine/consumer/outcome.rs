@@ -19,11 +19,11 @@ const UNAUTHORIZED: u16 = 401;
 const FEWEST_TURNS: usize = 10;
 
 /// The answer, or the reason why the evidence does not decide.
-type Outcome = Result<Answer, Reason>;
+type ExpectationResult = Result<Answer, Reason>;
 
 impl<'e> Case<'_, 'e> {
     /// Compares what was expected with what the consumer did.
-    pub(super) fn outcome(&self) -> Outcome {
+    pub(super) fn outcome(&self) -> ExpectationResult {
         match &self.expectation.expect {
             Expect::Called {} => match self.scenario {
                 Some(scenario) => self.control_called(scenario),
@@ -56,11 +56,11 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    fn kept_if_alive(&self) -> Outcome {
+    fn kept_if_alive(&self) -> ExpectationResult {
         self.check_alive().map(|()| Answer::Kept)
     }
 
-    fn called(&self) -> Outcome {
+    fn called(&self) -> ExpectationResult {
         let mut acts = self.acts.iter();
         if acts.any(|act| !self.needs_calls() || !act.is_output()) {
             return Ok(Answer::Kept);
@@ -75,7 +75,7 @@ impl<'e> Case<'_, 'e> {
     }
 
     /// A control next to a difficulty. A violation needs a consumer that was alive directly before, or before and after.
-    fn control_called(&self, scenario: &ScenarioRun) -> Outcome {
+    fn control_called(&self, scenario: &ScenarioRun) -> ExpectationResult {
         let (begin, end) = (micros(scenario.from), micros(scenario.until));
         if self.acts.iter().any(|act| micros(act.at()) <= end) {
             return Ok(Answer::Kept);
@@ -96,7 +96,7 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    fn called_as(&self, other: &ObjectKey) -> Outcome {
+    fn called_as(&self, other: &ObjectKey) -> ExpectationResult {
         if self.run.consumer.one_shot || self.run.consumer.outputs_only {
             return Ok(Answer::NotApplicable);
         }
@@ -160,7 +160,7 @@ impl<'e> Case<'_, 'e> {
         acts.filter(|act| !act.gives_credential()).collect()
     }
 
-    fn stops_calling(&self) -> Outcome {
+    fn stops_calling(&self) -> ExpectationResult {
         if let Some(act) = self.late_act(&self.expectation.url)? {
             return self.late(&act);
         }
@@ -175,7 +175,7 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    fn moves(&self, from: &str) -> Outcome {
+    fn moves(&self, from: &str) -> ExpectationResult {
         let late = self.late_act(from)?;
         let connections: Vec<&MemberCall> = self.connections().collect();
         let has_failed = !connections.is_empty() && connections.iter().all(|call| !call.was_trusted());
@@ -205,7 +205,7 @@ impl<'e> Case<'_, 'e> {
     }
 
     /// An act after the settle time. Outputs stay when the consumer ends.
-    fn late(&self, act: &Act) -> Outcome {
+    fn late(&self, act: &Act) -> ExpectationResult {
         if act.is_output() {
             self.check_alive()?;
         }
@@ -213,7 +213,11 @@ impl<'e> Case<'_, 'e> {
     }
 
     /// Kept if all connections in the period are as expected. The reason is for a period without any.
-    fn each_connection(&self, is_expected: fn(&MemberCall) -> bool, reason: impl Into<Reason>) -> Outcome {
+    fn each_connection(
+        &self,
+        is_expected: fn(&MemberCall) -> bool,
+        reason: impl Into<Reason>,
+    ) -> ExpectationResult {
         if let Some(call) = self.connections().find(|call| !is_expected(call)) {
             let (url, at) = (redacted(&call.url), call.at);
             return Ok(self.wrong(format!("a connection to {url} at {at}")));
@@ -228,7 +232,7 @@ impl<'e> Case<'_, 'e> {
         self.acts.iter().filter_map(Act::connection)
     }
 
-    fn renews_credential(&self) -> Outcome {
+    fn renews_credential(&self) -> ExpectationResult {
         let settle = self.run.settle.clone()?;
         let expiries = self.expired_credentials();
         let mut rejections: BTreeMap<u64, Timestamp> = BTreeMap::new();
@@ -251,7 +255,7 @@ impl<'e> Case<'_, 'e> {
         }
     }
 
-    fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> Outcome {
+    fn not_renewed(&self, call: &MemberCall, first: Timestamp) -> ExpectationResult {
         let fails = self.run.plugin_runs().any(|run| {
             let is_for_member = is_run_for(run, &self.expectation.url) || run.cluster.is_none();
             let is_hung = matches!(run.answer, PluginAnswer::Hung {});
@@ -293,7 +297,7 @@ impl<'e> Case<'_, 'e> {
         })
     }
 
-    fn keeps_connections(&self, writes: &[Timestamp]) -> Outcome {
+    fn keeps_connections(&self, writes: &[Timestamp]) -> ExpectationResult {
         let url = &*self.expectation.url;
         if self.run.member_calls().all(|call| call.url != url) {
             return Err("the consumer never called the member whose profile was written".into());
@@ -332,7 +336,7 @@ impl<'e> Case<'_, 'e> {
     }
 
     /// A profile without a server is recognized by the plugin's configuration, which names its member.
-    fn no_plugin_run(&self) -> Outcome {
+    fn no_plugin_run(&self) -> ExpectationResult {
         let url = &*self.expectation.url;
         let runs = self.run.plugin_runs().filter(|run| is_run_for(run, url));
         let mut is_unknown = false;
@@ -351,7 +355,7 @@ impl<'e> Case<'_, 'e> {
         self.kept_if_alive()
     }
 
-    fn reports(&self, other: &ObjectKey) -> Outcome {
+    fn reports(&self, other: &ObjectKey) -> ExpectationResult {
         let Some(mentions) = &self.run.evidence.mentions else {
             return Ok(Answer::NotApplicable);
         };

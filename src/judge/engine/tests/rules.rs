@@ -12,9 +12,9 @@ use evidence::{
 
 use crate::{
     engine::{
-        Answer, Change, Count, DecisionHistory, DecisionKey, Evaluate, Hub, Reference, Sample, Step, Value,
-        Writes, change, creation, decision, endpoint_calls, group, history, member, once, plugin_logins,
-        reference, slice, stable, state, step, writes,
+        Answer, Change, CountedWrites, DecisionHistory, DecisionKey, Evaluate, Hub, ProfileReference,
+        ProfileStep, Sample, Value, Writes, change, creation, decision, endpoint_calls, group, history,
+        member, once, plugin_logins, reference, slice, stable, state, step, writes,
     },
     rules::{Facts, Rule},
     subjects::Finding,
@@ -50,7 +50,7 @@ fn profile_rules() -> Vec<Rule> {
         "test/member", "members" => member(answer_or_version),
         "test/endpoint-calls", "members" => endpoint_calls(any_call_answered),
         "test/plugin-runs", "plugins" => plugin_logins(no_login_refused),
-        "test/writes", "inventory" => writes(Count::Changing, few_writes),
+        "test/writes", "inventory" => writes(CountedWrites::Changing, few_writes),
     }
 }
 
@@ -151,7 +151,7 @@ fn changed_answer(change: &Change<'_, '_, ClusterProfile>, hub: &Hub) -> Answer 
 }
 
 /// After a break, the profile has the label.
-fn answered_after_break(step: &Step) -> Answer {
+fn answered_after_break(step: &ProfileStep) -> Answer {
     step.expect(
         |profile| profile.is_some_and(has_answer),
         |_| {
@@ -175,7 +175,7 @@ fn one_slice(_: &DecisionKey, slices: &[&PlacementDecision], _: &Hub) -> Answer 
 }
 
 /// A decision names only profiles that exist.
-fn existing_profile(reference: &Reference) -> Answer {
+fn existing_profile(reference: &ProfileReference) -> Answer {
     Answer::broken_if(reference.profile.is_none(), || reference.finding())
 }
 

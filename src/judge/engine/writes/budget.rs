@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use super::{Count, Value, Write, Writes, WritesByAuthor, named::names};
+use super::{CountedWrites, ObjectWrite, Value, Writes, WritesByAuthor, by_name::writes_by_name};
 use crate::{
     engine::{author::is_part_of, prelude::*},
     time::{Bucket, skew},
@@ -71,7 +71,7 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
     }
 
     /// The implementation's writes in a span, in words.
-    fn span(&self, writes: &[&Write<'e, T>], noun: &str) -> String {
+    fn span(&self, writes: &[&ObjectWrite<'e, T>], noun: &str) -> String {
         let (from, until) = (writes[0].reported, writes[writes.len() - 1].reported);
         format!(
             "{} {noun} in {} s, from {} on: {}",
@@ -83,8 +83,8 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
     }
 
     /// Writes by their writers, with the fields that they changed.
-    pub(crate) fn tally(&self, writes: &[&Write<'e, T>]) -> Tally {
-        let mut tally = Tally::default();
+    pub(crate) fn tally(&self, writes: &[&ObjectWrite<'e, T>]) -> WriterTallies {
+        let mut tally = WriterTallies::default();
         for write in writes {
             match (write.request, write.versions()) {
                 (Some(request), _) => tally.add_request(request),
@@ -100,7 +100,7 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
 
     /// Broken if the implementation sent several writes that changed nothing. A single one may be a retry after a lost response.
     pub(crate) fn each_changes_something(&self, path: &str) -> Answer {
-        let effect = |write: &Write<'e, T>| write.request.and_then(|request| request.changed);
+        let effect = |write: &ObjectWrite<'e, T>| write.request.and_then(|request| request.changed);
         let WritesByAuthor { mut own, mut unknown } = self.by_author();
         own.retain(|write| effect(write).is_some());
         unknown.retain(|(write, _)| effect(write).is_some());
@@ -121,7 +121,7 @@ impl<'e, T: Judged> Writes<'_, 'e, T> {
 }
 
 /// The finding on writes that changed nothing, of a number of writes in all.
-fn empty_writes<T>(empty: &[&Write<T>], count: usize, path: &str) -> Finding {
+fn empty_writes<T>(empty: &[&ObjectWrite<T>], count: usize, path: &str) -> Finding {
     let requests = empty.iter().filter_map(|write| write.request);
     let users = listed(&requests.map(|request| &*request.user).collect());
     let (number, first) = (empty.len(), timestamp(empty[0].reported));
@@ -132,7 +132,7 @@ fn empty_writes<T>(empty: &[&Write<T>], count: usize, path: &str) -> Finding {
 /// Whether writes overdraw a bucket if nothing was late and no clock was wrong.
 fn is_likely_overdrawn<'w, 'e: 'w, T: 'e>(
     bucket: Bucket,
-    writes: impl IntoIterator<Item = &'w Write<'e, T>>,
+    writes: impl IntoIterator<Item = &'w ObjectWrite<'e, T>>,
 ) -> bool {
     let edges: Vec<Edge> = writes.into_iter().map(|write| write.likely_at).collect();
     bucket.draws(&edges).any(|draw| draw.is_too_much())
@@ -162,7 +162,7 @@ const UNKNOWN: &str = "an unknown writer";
 
 /// Writes by their writers. Its text follows a number of writes, for example `3 by m (status.version each time)`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Tally(BTreeMap<String, WriterTally>);
+pub(crate) struct WriterTallies(BTreeMap<String, WriterTally>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct WriterTally {
@@ -171,7 +171,7 @@ struct WriterTally {
     fields: BTreeMap<String, usize>,
 }
 
-impl Tally {
+impl WriterTallies {
     pub(crate) fn add_request(&mut self, request: &Request) {
         self.add(redacted(&request.user), patch_fields(request));
     }
@@ -196,7 +196,7 @@ fn patch_fields(request: &Request) -> BTreeSet<String> {
     parts.map(|part| redacted(part)).collect()
 }
 
-impl fmt::Display for Tally {
+impl fmt::Display for WriterTallies {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut writers: Vec<_> = self.0.iter().collect();
         writers.sort_by_key(|(_, writes)| usize::MAX - writes.count);
@@ -243,7 +243,7 @@ pub struct Spendings<'e>(HashMap<(&'e str, &'e str), Vec<Spending>>);
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spending {
     /// The evidence of the writes.
-    pub source: Source,
+    pub source: WriteSource,
     /// The writes, in order.
     pub draws: Vec<Draw>,
 }
@@ -260,7 +260,7 @@ pub struct Draw {
 
 /// The evidence of writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Source {
+pub enum WriteSource {
     /// The audit log: all writes.
     AuditLog,
     /// The watch: writes that change something.
@@ -272,15 +272,15 @@ impl<'e> Spendings<'e> {
     pub fn of(evidence: &'e Evidence) -> Self {
         let hub = Hub::of(evidence);
         let mut spendings: HashMap<(&str, &str), Vec<Spending>> = HashMap::default();
-        for named in names::<ClusterProfile>(&hub, Count::Status) {
-            let of_name = spendings.entry(named.name).or_default();
-            for writes in named.of_each_object(Count::Status) {
-                of_name.push(Spending {
+        for of_name in writes_by_name::<ClusterProfile>(&hub, CountedWrites::Status) {
+            let buckets = spendings.entry(of_name.name).or_default();
+            for writes in of_name.of_each_object(CountedWrites::Status) {
+                buckets.push(Spending {
                     source: writes.source,
                     draws: draws(&writes),
                 });
             }
-            of_name.retain(|spending| !spending.draws.is_empty());
+            buckets.retain(|spending| !spending.draws.is_empty());
         }
         Self(spendings)
     }
@@ -294,8 +294,8 @@ impl<'e> Spendings<'e> {
 /// The implementation's writes, and the balance of the budget after each.
 fn draws(writes: &Writes<'_, '_, ClusterProfile>) -> Vec<Draw> {
     let ahead = match writes.source {
-        Source::AuditLog => skew(writes.named.hub.evidence),
-        Source::Watch => 0,
+        WriteSource::AuditLog => skew(writes.of_name.hub.evidence),
+        WriteSource::Watch => 0,
     };
     let WritesByAuthor { own, .. } = writes.by_author();
     let edges: Vec<Edge> = own.iter().map(|write| write.at).collect();
@@ -320,7 +320,7 @@ impl Draw {
     }
 }
 
-impl Source {
+impl WriteSource {
     /// A note on the evidence of a budget rule.
     pub(super) fn note(self) -> &'static str {
         match self {
@@ -336,7 +336,7 @@ mod tests {
     use crate::rules::{self, example::Example};
 
     fn tally(writes: &[(&str, &[&str])]) -> String {
-        let mut tally = Tally::default();
+        let mut tally = WriterTallies::default();
         for (by, fields) in writes {
             tally.add((*by).to_owned(), fields.iter().map(|field| (*field).to_owned()));
         }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use evidence::{Evidence, api::ClusterProfile};
 use proptest::{prelude::*, strategy::ValueTree as _};
 
-use super::{Count, named::names};
+use super::{CountedWrites, by_name::writes_by_name};
 use crate::{
     engine::{Answer, Hub},
     time::{Bucket, Edge, SECOND},
@@ -50,8 +50,8 @@ fn evidence_of(course: &Course) -> Evidence {
 fn answers(evidence: &Evidence, bucket: Bucket) -> BTreeMap<String, Answer> {
     let hub = Hub::of(evidence);
     let mut answers = BTreeMap::new();
-    for named in names::<ClusterProfile>(&hub, Count::Observed) {
-        for writes in named.of_each_object(Count::Observed) {
+    for of_name in writes_by_name::<ClusterProfile>(&hub, CountedWrites::Observed) {
+        for writes in of_name.of_each_object(CountedWrites::Observed) {
             let answer = writes.within(bucket, "writes", "status");
             let uid = writes
                 .history

@@ -1,21 +1,21 @@
 //! Evaluates a function on all writes to one object, each with its author.
 
 mod budget;
+mod by_name;
 #[cfg(test)]
 mod laws;
-mod named;
 
 use std::cell::OnceCell;
 
 pub(crate) use self::budget::BUDGET;
-pub use self::budget::{BURST, Draw, REFILL_SECONDS, Source, Spending, Spendings};
-use self::named::{NamedWrites, names};
+pub use self::budget::{BURST, Draw, REFILL_SECONDS, Spending, Spendings, WriteSource};
+use self::by_name::{WritesToName, writes_by_name};
 use super::{Value, author::creates, change::changed_fields};
-use crate::{engine::prelude::*, time::LATE, timeline::Change};
+use crate::{engine::prelude::*, time::LATE, timeline::ObservedChange};
 
 /// The writes that a rule counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Count {
+pub(crate) enum CountedWrites {
     /// Status writes, also those that change nothing if the audit log shows them.
     Status,
     /// All writes that change the object.
@@ -28,8 +28,9 @@ pub(crate) enum Count {
     Refused,
 }
 
+/// A write to an object, from the audit log or from the watch.
 #[derive(Clone, Debug)]
-pub(crate) struct Write<'e, T> {
+pub(crate) struct ObjectWrite<'e, T> {
     /// When it took place, or the span in which it did.
     pub(super) at: Edge,
     /// When it took place if nothing was late and no clock was wrong.
@@ -39,7 +40,7 @@ pub(crate) struct Write<'e, T> {
     /// The request; none if the watch observed the write.
     pub(crate) request: Option<&'e Request>,
     /// What the watch observed; none for a write of the audit log.
-    change: Option<Change<'e, T>>,
+    change: Option<ObservedChange<'e, T>>,
     /// See [`Self::changed_fields`].
     changed_fields: OnceCell<BTreeSet<String>>,
 }
@@ -47,19 +48,19 @@ pub(crate) struct Write<'e, T> {
 /// Writes by their authors, without those that are known to be another client's.
 pub(crate) struct WritesByAuthor<'w, 'e, T> {
     /// Writes of the implementation, in order.
-    pub(crate) own: Vec<&'w Write<'e, T>>,
+    pub(crate) own: Vec<&'w ObjectWrite<'e, T>>,
     /// Writes of unknown authors, each with the reason.
-    pub(crate) unknown: Vec<(&'w Write<'e, T>, Reason)>,
+    pub(crate) unknown: Vec<(&'w ObjectWrite<'e, T>, Reason)>,
 }
 
 /// All writes to one object, in order: one uid, from its creation to its deletion.
 pub(crate) struct Writes<'h, 'e, T> {
-    named: &'h NamedWrites<'h, 'e, T>,
-    count: Count,
-    source: Source,
+    of_name: &'h WritesToName<'h, 'e, T>,
+    count: CountedWrites,
+    source: WriteSource,
     /// The object; none if only the audit log knows it.
     history: Option<&'e History<T>>,
-    writes: Vec<Write<'e, T>>,
+    writes: Vec<ObjectWrite<'e, T>>,
     /// The field that all of them change; none for any field.
     field: Option<String>,
 }
@@ -69,7 +70,7 @@ const NO_RESPONSES: Reason = Reason::unknown(
     "the audit log does not show which writes changed the object: log them at level RequestResponse",
 );
 
-impl<'e, T: Judged> Write<'e, T> {
+impl<'e, T: Judged> ObjectWrite<'e, T> {
     /// The versions before and after; none for a write of the audit log.
     pub(crate) fn versions(&self) -> Option<(&'e Version<T>, &'e Version<T>)> {
         let change = self.change.as_ref()?;
@@ -94,7 +95,7 @@ impl<'e, T: Judged> Write<'e, T> {
 }
 
 impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
-    pub(crate) fn all(&self) -> &[Write<'e, T>] {
+    pub(crate) fn all(&self) -> &[ObjectWrite<'e, T>] {
         &self.writes
     }
 
@@ -105,7 +106,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
 
     /// The updates and patches, without the creation.
     pub(crate) fn of_updates(&self) -> Self {
-        let is_creation = |write: &&Write<T>| write.request.is_some_and(creates);
+        let is_creation = |write: &&ObjectWrite<T>| write.request.is_some_and(creates);
         let writes = self.all().iter().filter(|write| !is_creation(write));
         self.only(writes.cloned().collect(), None)
     }
@@ -126,11 +127,11 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
         by_author
     }
 
-    pub(crate) fn author(&self, write: &Write<'e, T>) -> Attribution<'e> {
-        let authors = T::authors(self.named.hub);
+    pub(crate) fn author(&self, write: &ObjectWrite<'e, T>) -> Attribution<'e> {
+        let authors = T::authors(self.of_name.hub);
         let (Some(change), Some(_)) = (&write.change, write.versions()) else {
             return match write.request {
-                Some(request) if self.count == Count::Changing && request.changed.is_none() => {
+                Some(request) if self.count == CountedWrites::Changing && request.changed.is_none() => {
                     Attribution::unknown(NO_RESPONSES)
                 }
                 Some(request) => authors.of_request(request),
@@ -147,7 +148,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The author of the object's creation, or the owner of a field if it was there from the beginning.
     pub(crate) fn creator(&self, field: &str) -> Attribution<'e> {
         match self.history {
-            Some(history) => T::authors(self.named.hub).creator(history, field),
+            Some(history) => T::authors(self.of_name.hub).creator(history, field),
             None => Attribution::unknown(NO_RESPONSES),
         }
     }
@@ -155,23 +156,26 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The author of the object's deletion, and when the watch reported it; none if it was not deleted.
     pub(crate) fn deletion(&self) -> Option<(Attribution<'e>, Micros)> {
         let history = self.history?;
-        let deleted = history.deleted.filter(|deleted| self.named.judges(*deleted))?;
+        let deleted = history.deleted.filter(|deleted| self.of_name.judges(*deleted))?;
         let reported_at = deleted.as_microsecond();
         let edge = Edge::between(reported_at.saturating_sub(LATE), reported_at);
-        Some((T::authors(self.named.hub).of_deletion(history, edge), reported_at))
+        Some((
+            T::authors(self.of_name.hub).of_deletion(history, edge),
+            reported_at,
+        ))
     }
 
     /// The versions of the object, without those after the run's first write.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &'e T> {
         let versions = self.history.into_iter().flat_map(|history| &history.versions);
-        let versions = versions.filter(|version| self.named.judges(version.received()));
+        let versions = versions.filter(|version| self.of_name.judges(version.received()));
         versions.map(|version| &version.object)
     }
 
     /// The changes of each value, by its path. A value that is absent for some time is compared with the one before.
     fn changes(&self, values: fn(&T) -> Vec<Value>) -> BTreeMap<String, Self> {
         let mut last: BTreeMap<String, String> = BTreeMap::new();
-        let mut changes: BTreeMap<String, Vec<Write<'e, T>>> = BTreeMap::new();
+        let mut changes: BTreeMap<String, Vec<ObjectWrite<'e, T>>> = BTreeMap::new();
         for write in self.all() {
             let Some((before, after)) = write.versions() else {
                 continue;
@@ -188,7 +192,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
         changes.collect()
     }
 
-    fn only(&self, writes: Vec<Write<'e, T>>, field: Option<String>) -> Self {
+    fn only(&self, writes: Vec<ObjectWrite<'e, T>>, field: Option<String>) -> Self {
         Self {
             writes,
             field,
@@ -199,8 +203,8 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The answer about the writes that the evidence shows, unless it lacks some that may violate the rule.
     pub(crate) fn unless_missed(&self, answer: Answer) -> Answer {
         let may_be_violated = matches!(answer, Answer::Kept | Answer::NotApplicable);
-        let is_missed = |history| self.named.has_unobserved_writes(history);
-        if may_be_violated && self.source == Source::Watch && self.history.is_some_and(is_missed) {
+        let is_missed = |history| self.of_name.has_unobserved_writes(history);
+        if may_be_violated && self.source == WriteSource::Watch && self.history.is_some_and(is_missed) {
             Answer::Unknown(MISSED)
         } else {
             answer
@@ -242,7 +246,7 @@ fn common_field(fields: &BTreeSet<String>) -> String {
 
 pub(crate) struct WritesRule<T> {
     check: fn(&Writes<'_, '_, T>, &Hub) -> Answer,
-    count: Count,
+    count: CountedWrites,
     /// Which requests of the audit log show enough, and what is missing in the others.
     needs: Option<NeededRequest>,
 }
@@ -251,7 +255,10 @@ pub(crate) struct WritesRule<T> {
 type NeededRequest = (fn(&Request) -> bool, &'static str);
 
 /// A rule on all writes to each profile or slice.
-pub(crate) fn writes<T>(count: Count, check: fn(&Writes<'_, '_, T>, &Hub) -> Answer) -> WritesRule<T> {
+pub(crate) fn writes<T>(
+    count: CountedWrites,
+    check: fn(&Writes<'_, '_, T>, &Hub) -> Answer,
+) -> WritesRule<T> {
     WritesRule {
         check,
         count,
@@ -268,19 +275,19 @@ impl<T> WritesRule<T> {
 }
 
 impl<T: Judged> WritesRule<T> {
-    fn judge<'e>(&self, hub: &Hub<'e>, named: &NamedWrites<'_, 'e, T>, findings: &mut Findings) {
+    fn judge<'e>(&self, hub: &Hub<'e>, of_name: &WritesToName<'_, 'e, T>, findings: &mut Findings) {
         if let Some((shows, absence)) = self.needs
-            && named.requests.iter().any(|request| !shows(request))
+            && of_name.requests.iter().any(|request| !shows(request))
         {
             findings.not_asked(absence);
         }
-        for writes in named.of_each_object(self.count) {
-            if matches!(self.count, Count::Status | Count::Changing) {
+        for writes in of_name.of_each_object(self.count) {
+            if matches!(self.count, CountedWrites::Status | CountedWrites::Changing) {
                 findings.note(writes.source.note());
             }
             match (self.check)(&writes, hub) {
                 Answer::Unknown(reason) => findings.cannot_tell_unless_found(reason),
-                answer => findings.count(answer.on(|| named.object())),
+                answer => findings.count(answer.on(|| of_name.object())),
             }
         }
     }
@@ -288,8 +295,8 @@ impl<T: Judged> WritesRule<T> {
 
 impl<T: Judged> Evaluate for WritesRule<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        for named in names(hub, self.count) {
-            self.judge(hub, &named, findings);
+        for of_name in writes_by_name(hub, self.count) {
+            self.judge(hub, &of_name, findings);
         }
     }
 }

@@ -42,9 +42,9 @@ pub fn sentences(name: &str, text: &str) -> Vec<Sentence> {
     if name.ends_with(".go") {
         return sentences("", &comments_as_markdown(text));
     }
-    let mut reader = Reader {
+    let mut reader = SentenceReader {
         source: text,
-        ..Reader::default()
+        ..SentenceReader::default()
     };
     let options = Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
@@ -56,7 +56,7 @@ pub fn sentences(name: &str, text: &str) -> Vec<Sentence> {
 
 /// Gathers sentences while the parser goes through the document.
 #[derive(Default)]
-struct Reader<'a> {
+struct SentenceReader<'a> {
     source: &'a str,
     sentences: Vec<Sentence>,
     has_title: bool,
@@ -72,7 +72,7 @@ struct Reader<'a> {
     hidden: usize,
 }
 
-impl Reader<'_> {
+impl SentenceReader<'_> {
     fn read(&mut self, event: Event, range: Range<usize>) {
         match event {
             Event::Start(Tag::Strong) => self.is_in_term = self.text.trim().is_empty(),

@@ -17,7 +17,7 @@ use std::{
 
 use document::{KEYWORDS, Sentence, sentences};
 use judge::rules;
-use map::{Entry, Map, Section};
+use map::{DocumentMap, MappedSentence, Section};
 
 const USAGE: &str = "\
 usage: ci/coverage                        writes docs/coverage.md
@@ -30,7 +30,7 @@ const INTRODUCTION: &str = include_str!("introduction.md");
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let differences = match &arguments[..] {
-        [] => fs::write(in_repository("docs/coverage.md"), page(&Map::all()))
+        [] => fs::write(in_repository("docs/coverage.md"), page(&DocumentMap::all()))
             .map(|()| 0)
             .map_err(|error| error.to_string()),
         [map, path] => compare_files(map, path, false),
@@ -54,7 +54,7 @@ fn in_repository(path: &str) -> PathBuf {
 
 /// Prints how a document differs from its map, and returns the number of differences.
 fn compare_files(map: &str, path: &str, lists_all: bool) -> Result<usize, String> {
-    let map = Map::read(&in_repository(&format!("fixtures/documents/{map}.yaml")))?;
+    let map = DocumentMap::read(&in_repository(&format!("fixtures/documents/{map}.yaml")))?;
     let content = fs::read_to_string(path).map_err(|error| format!("failed to read {path}: {error}"))?;
     let (printed, differences) = compare(&map, &sentences(path, &content), lists_all)?;
     print!("{printed}");
@@ -62,7 +62,7 @@ fn compare_files(map: &str, path: &str, lists_all: bool) -> Result<usize, String
 }
 
 /// Compares a document with the newest text of its map, and returns what to print and the number of differences.
-fn compare(map: &Map, document: &[Sentence], lists_all: bool) -> Result<(String, usize), String> {
+fn compare(map: &DocumentMap, document: &[Sentence], lists_all: bool) -> Result<(String, usize), String> {
     let text = &map.texts.last().ok_or("the map has no text")?.name;
     let mut printed = format!("{}, compared with its text {text}\n", map.document);
     let mut differences = 0;
@@ -106,7 +106,7 @@ fn compare(map: &Map, document: &[Sentence], lists_all: bool) -> Result<(String,
 }
 
 /// The whole page.
-fn page(maps: &[Map]) -> String {
+fn page(maps: &[DocumentMap]) -> String {
     let keywords = KEYWORDS.replace('|', ", ");
     let mut page = format!(
         "{INTRODUCTION}\nA sentence with one of these words, in any case, is normative: {keywords}.\n"
@@ -118,7 +118,7 @@ fn page(maps: &[Map]) -> String {
     page.push_str(
         "These follow from sections as a whole. `clusterprofile-conformance explain RULE` says why.\n\n",
     );
-    let entries = maps.iter().flat_map(Map::all_entries);
+    let entries = maps.iter().flat_map(DocumentMap::all_entries);
     let ids = entries.flat_map(|(_, entry)| &entry.rules);
     let ids: BTreeSet<&str> = ids.map(String::as_str).collect();
     for rule in rules::all().iter().filter(|rule| !ids.contains(rule.id)) {
@@ -128,7 +128,7 @@ fn page(maps: &[Map]) -> String {
 }
 
 /// What the page says of one document.
-fn chapter(page: &mut String, map: &Map) {
+fn chapter(page: &mut String, map: &DocumentMap) {
     let _ = writeln!(page, "\n## {}\n", map.document);
     for text in &map.texts {
         let _ = writeln!(page, "- `{}`: {}. For {}.", text.name, text.from, text.editions());
@@ -164,7 +164,7 @@ fn chapter(page: &mut String, map: &Map) {
 }
 
 /// The rules that judge a sentence, and the reason why none judges it, or not all of it.
-fn answer(section: &Section, entry: &Entry) -> String {
+fn answer(section: &Section, entry: &MappedSentence) -> String {
     let rules: Vec<String> = entry.rules.iter().map(|rule| format!("`{rule}`")).collect();
     match section.reason(entry) {
         Some(reason) if rules.is_empty() => reason.to_owned(),

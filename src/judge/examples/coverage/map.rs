@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// One document, a file of `fixtures/documents`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Map {
+pub struct DocumentMap {
     /// What we call it.
     pub document: String,
     /// What rules call it in their `source`.
@@ -22,7 +22,7 @@ pub struct Map {
     /// What a reader of the map needs to know of it.
     pub note: Option<String>,
     /// Its texts, oldest first.
-    pub texts: Vec<Text>,
+    pub texts: Vec<DocumentText>,
     /// Its sections, in their order.
     pub sections: Vec<Section>,
 }
@@ -30,7 +30,7 @@ pub struct Map {
 /// One text of a document.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Text {
+pub struct DocumentText {
     /// What we call it.
     pub name: String,
     /// Repository, path and commit.
@@ -52,13 +52,13 @@ pub struct Section {
     /// Why no rule judges the sentences that name neither rules nor a reason of their own.
     pub reason: Option<String>,
     /// Its sentences.
-    pub sentences: Vec<Entry>,
+    pub sentences: Vec<MappedSentence>,
 }
 
 /// One sentence.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub struct MappedSentence {
     /// The beginning of the SHA-256 of its normalized text.
     pub digest: String,
     /// Its keywords; a sentence without one says what is, and rules build on it.
@@ -72,31 +72,31 @@ pub struct Entry {
     pub reason: Option<String>,
 }
 
-impl Map {
+impl DocumentMap {
     /// All maps, in the order of their files' names.
-    pub fn all() -> Vec<Map> {
+    pub fn all() -> Vec<DocumentMap> {
         let files = fs::read_dir(super::in_repository("fixtures/documents")).expect("fixtures/documents");
         let mut paths: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
         paths.sort();
-        let read = |path: &PathBuf| Map::read(path).unwrap_or_else(|failure| panic!("{failure}"));
+        let read = |path: &PathBuf| DocumentMap::read(path).unwrap_or_else(|failure| panic!("{failure}"));
         paths.iter().map(read).collect()
     }
 
     /// The map of a file.
-    pub fn read(path: &Path) -> Result<Map, String> {
+    pub fn read(path: &Path) -> Result<DocumentMap, String> {
         let failed = |why: &dyn std::error::Error| format!("failed to read {}: {why}", path.display());
         let text = fs::read_to_string(path).map_err(|error| failed(&error))?;
         serde_saphyr::from_str(&text).map_err(|error| failed(&error))
     }
 
     /// All entries, with their sections.
-    pub fn all_entries(&self) -> impl Iterator<Item = (&Section, &Entry)> {
+    pub fn all_entries(&self) -> impl Iterator<Item = (&Section, &MappedSentence)> {
         let sections = self.sections.iter();
         sections.flat_map(|section| section.sentences.iter().map(move |entry| (section, entry)))
     }
 }
 
-impl Text {
+impl DocumentText {
     /// Whether an edition judges by it: an edition of consumers by the texts of managers, and by what is named of it besides.
     #[cfg_attr(not(test), expect(dead_code, reason = "the tests ask it"))]
     pub fn is_of(&self, edition: Edition) -> bool {
@@ -112,13 +112,13 @@ impl Text {
 
 impl Section {
     /// Why no rule judges an entry of this section, if there is a reason.
-    pub fn reason<'a>(&'a self, entry: &'a Entry) -> Option<&'a str> {
+    pub fn reason<'a>(&'a self, entry: &'a MappedSentence) -> Option<&'a str> {
         let of_the_section = self.reason.as_deref().filter(|_| entry.rules.is_empty());
         entry.reason.as_deref().or(of_the_section)
     }
 }
 
-impl Entry {
+impl MappedSentence {
     /// Whether a text has the sentence.
     pub fn is_in(&self, text: &str) -> bool {
         let texts = self.texts.as_ref();

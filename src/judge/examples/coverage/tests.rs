@@ -9,7 +9,7 @@ use judge::rules::{self, Basis, Rule};
 use super::{
     document::{DIGITS, sentences},
     in_repository,
-    map::{Entry, Map, Section, Text},
+    map::{DocumentMap, DocumentText, MappedSentence, Section},
     page,
 };
 
@@ -17,7 +17,7 @@ use super::{
 fn the_page_is_that_of_the_map() {
     let written = fs::read_to_string(in_repository("docs/coverage.md")).expect("the page");
     assert!(
-        written == page(&Map::all()),
+        written == page(&DocumentMap::all()),
         "docs/coverage.md is out of date: renew it with `just coverage`"
     );
 }
@@ -25,7 +25,7 @@ fn the_page_is_that_of_the_map() {
 #[test]
 fn every_sentence_has_rules_or_a_reason_once_in_each_of_its_texts() {
     let mut problems = Vec::new();
-    for map in &Map::all() {
+    for map in &DocumentMap::all() {
         let mut seen = BTreeSet::new();
         for (section, entry) in map.all_entries() {
             let place = format!("{} › {}, {}", map.document, section.section, entry.digest);
@@ -49,12 +49,12 @@ fn every_sentence_has_rules_or_a_reason_once_in_each_of_its_texts() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-fn has_text(map: &Map, name: &str) -> bool {
+fn has_text(map: &DocumentMap, name: &str) -> bool {
     map.texts.iter().any(|text| text.name == name)
 }
 
 /// Whether an edition that judges by the text has the rule.
-fn is_judged_by(text: &Text, rule: &str) -> bool {
+fn is_judged_by(text: &DocumentText, rule: &str) -> bool {
     rules::find(rule).is_some_and(|rule| {
         let mut editions = rule.facts.editions.iter();
         editions.any(|applies| text.is_of(applies.edition))
@@ -68,7 +68,7 @@ fn source_in(rule: &'static Rule, edition: Edition) -> Option<&'static str> {
 
 /// The documents and paths that a source cites, for example `KEP-4322 › Status › Version; Terminology (and more)`: a part that
 /// names no document is of the one before it, and text in brackets is a remark.
-fn citations<'a>(maps: &'a [Map], source: &'a str) -> Vec<(&'a str, &'a str)> {
+fn citations<'a>(maps: &'a [DocumentMap], source: &'a str) -> Vec<(&'a str, &'a str)> {
     let mut document = "";
     let parts = source.split(" (").next().unwrap_or(source).split("; ");
     let cited = parts.map(|part| {
@@ -102,7 +102,11 @@ fn is_cited_as(section: &Section, path: &str) -> bool {
 }
 
 /// The sentences of the sections that a citation means in the texts of an edition.
-fn cited<'a>(maps: &'a [Map], (document, path): (&str, &str), edition: Edition) -> Vec<&'a Entry> {
+fn cited<'a>(
+    maps: &'a [DocumentMap],
+    (document, path): (&str, &str),
+    edition: Edition,
+) -> Vec<&'a MappedSentence> {
     let maps = maps
         .iter()
         .filter(|map| map.cited.iter().any(|name| name == document));
@@ -116,7 +120,7 @@ fn cited<'a>(maps: &'a [Map], (document, path): (&str, &str), edition: Edition) 
 
 #[test]
 fn rules_cite_sections_and_quote_the_keywords_of_their_sentences_there() {
-    let maps = Map::all();
+    let maps = DocumentMap::all();
     let mut problems = Vec::new();
     for rule in rules::all() {
         let mut keywords: Vec<&str> = Vec::new();

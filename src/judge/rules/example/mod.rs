@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 pub use self::violation::{PublishedObject, Violation};
-use self::world::World;
+use self::world::ExampleWorld;
 use crate::{rules::registry::Rule, subjects::Finding};
 
 /// One example of a rule's file.
@@ -32,7 +32,7 @@ pub struct Example {
     /// The edition that it is judged by.
     pub edition: Edition,
     /// The expected verdict.
-    pub expectation: Expectation,
+    pub expected_verdict: ExpectedVerdict,
     /// The expected reason for no verdict, if the example gives one.
     pub reason: Option<String>,
     evidence: Evidence,
@@ -40,7 +40,7 @@ pub struct Example {
 
 /// The verdict of a rule on an example's world.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Expectation {
+pub enum ExpectedVerdict {
     /// The rule is kept.
     Passes,
     /// The rule is broken.
@@ -81,7 +81,7 @@ pub struct ExpectedFinding {
 /// An example without its world.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct ExampleFields {
     name: String,
     edition: Option<Edition>,
     finding: Option<ExpectedFinding>,
@@ -149,31 +149,31 @@ impl Example {
         let (Some((key, world)), None) = (worlds.next(), worlds.next()) else {
             return Err(format!("give exactly one of {keys:?}").into());
         };
-        let text: Text = serde_json::from_value(value)?;
-        if (text.finding.is_some() || text.findings.is_some()) && key != "fails" {
+        let fields: ExampleFields = serde_json::from_value(value)?;
+        if (fields.finding.is_some() || fields.findings.is_some()) && key != "fails" {
             return Err("`finding` and `findings` go with `fails` only".into());
         }
-        if text.reason.is_some() && matches!(key, "passes" | "fails") {
+        if fields.reason.is_some() && matches!(key, "passes" | "fails") {
             return Err("`reason` goes with neither `passes` nor `fails`".into());
         }
-        let expectation = match key {
-            "passes" => Expectation::Passes,
-            "fails" => Expectation::Fails {
-                finding: text.finding,
-                count: text.findings,
+        let expected_verdict = match key {
+            "passes" => ExpectedVerdict::Passes,
+            "fails" => ExpectedVerdict::Fails {
+                finding: fields.finding,
+                count: fields.findings,
             },
-            "inconclusive" => Expectation::Inconclusive,
-            "inapplicable" => Expectation::Inapplicable,
-            "nothingHappened" => Expectation::NothingHappened,
-            _ => Expectation::Skipped,
+            "inconclusive" => ExpectedVerdict::Inconclusive,
+            "inapplicable" => ExpectedVerdict::Inapplicable,
+            "nothingHappened" => ExpectedVerdict::NothingHappened,
+            _ => ExpectedVerdict::Skipped,
         };
-        let edition = text.edition.unwrap_or(default);
+        let edition = fields.edition.unwrap_or(default);
         Ok(Self {
-            name: text.name,
+            name: fields.name,
             edition,
-            expectation,
-            reason: text.reason,
-            evidence: World::read(&world, edition)?.evidence()?,
+            expected_verdict,
+            reason: fields.reason,
+            evidence: ExampleWorld::read(&world, edition)?.evidence()?,
         })
     }
 }

@@ -165,7 +165,7 @@ pub(super) fn namespace(name: &str, has_secrets: bool) -> Value {
 
 /// One step of an example's timeline: its times, and one event.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct ExampleStep {
     times: Times,
     /// - `change`: a merge patch. In its strings, `${n}` is the number of earlier repetitions, and a whole `${at}` is the time.
     /// - `create`: a merge patch onto a conforming object that the watch sees created.
@@ -176,7 +176,7 @@ pub(super) struct Step {
     overlay: Value,
 }
 
-impl Step {
+impl ExampleStep {
     pub(super) fn read(step: &Value) -> Result<Self, Flaw> {
         let mut fields = mapping(step)?;
         let times = Times::take(&mut fields)?;
@@ -217,7 +217,7 @@ fn fill_in_turn(value: &mut Value, turn: i32, at: SignedDuration) {
 }
 
 /// The objects of one kind, in order of appearance.
-pub(super) struct Objects {
+pub(super) struct ExampleObjects {
     kind: ObjectKind,
     edition: Edition,
     /// Whether the field ownership was read.
@@ -235,7 +235,7 @@ struct Track {
     history: Value,
 }
 
-impl Objects {
+impl ExampleObjects {
     pub(super) fn new(kind: ObjectKind, edition: Edition, has_writers: bool) -> Self {
         Self {
             kind,
@@ -253,7 +253,7 @@ impl Objects {
     }
 
     /// Plays one step with its repetitions, in an example that lasts for `length`.
-    pub(super) fn play(&mut self, step: &Step, length: SignedDuration) -> Result<(), Flaw> {
+    pub(super) fn play(&mut self, step: &ExampleStep, length: SignedDuration) -> Result<(), Flaw> {
         for (turn, at) in step.times.each() {
             if at < self.latest || at > length {
                 let message = format!("the step at {at:#} is out of order or after the end ({length:#})");

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{
     Flaw,
     consumer::PublishedObjects,
-    objects::{self, Objects, Step},
+    objects::{self, ExampleObjects, ExampleStep},
     records::{self, Fields, ReadRecord, each_record, entries, mapping, patched},
     strictly,
     times::{BASE, moment, take},
@@ -44,13 +44,13 @@ const CLAIM: [&str; 7] = [
 /// - `writers: none`: the field ownership was not read. `window: null`: the evidence is a dump.
 /// - Those of `HEADER` and `CLAIM`, and `served`.
 /// - All others are keys of the evidence.
-pub(super) struct World {
+pub(super) struct ExampleWorld {
     edition: Edition,
     fields: Fields,
     keys: BTreeSet<String>,
 }
 
-impl World {
+impl ExampleWorld {
     pub(super) fn read(world: &Value, edition: Edition) -> Result<Self, Flaw> {
         let fields = mapping(&as_mapping(world, edition))?;
         Ok(Self {
@@ -127,7 +127,10 @@ impl World {
         let role = self.edition.role();
         let has_writers = self.fields.remove("writers").is_none();
         let steps = self.fields.remove("steps");
-        let steps: Vec<Step> = entries(&steps).iter().map(Step::read).collect::<Result<_, _>>()?;
+        let steps: Vec<ExampleStep> = entries(&steps)
+            .iter()
+            .map(ExampleStep::read)
+            .collect::<Result<_, _>>()?;
         let default_slices = (role == Role::Scheduler).then(|| json!([{}]));
         let slices = self.fields.remove("slices").or(default_slices);
         let profiles = match (self.fields.remove("profiles"), role.objects()) {
@@ -136,7 +139,7 @@ impl World {
             (None, ObjectKind::PlacementDecision) => profiles_of_slices(entries(&slices), &steps),
         };
         let of_kind = |kind: ObjectKind, overlays: &[Value]| -> Result<Value, Flaw> {
-            let mut objects = Objects::new(kind, self.edition, has_writers);
+            let mut objects = ExampleObjects::new(kind, self.edition, has_writers);
             overlays.iter().try_for_each(|overlay| objects.list(overlay))?;
             for step in &steps {
                 match step.kind().unwrap_or(role.objects().name()) {
@@ -301,9 +304,9 @@ pub(super) fn as_mapping(world: &Value, edition: Edition) -> Value {
 }
 
 /// The overlays of the profiles that slices refer to, each once.
-fn profiles_of_slices(slices: &[Value], steps: &[Step]) -> Value {
+fn profiles_of_slices(slices: &[Value], steps: &[ExampleStep]) -> Value {
     let steps = steps.iter().filter(|step| step.kind() != Some(names::KIND));
-    let of_steps = steps.filter_map(Step::slice_overlay);
+    let of_steps = steps.filter_map(ExampleStep::slice_overlay);
     let overlays = slices.iter().chain(of_steps);
     let mut profiles: Vec<Value> = overlays.flat_map(objects::profiles_of).collect();
     let mut unique = BTreeSet::new();

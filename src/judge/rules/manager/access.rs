@@ -27,7 +27,7 @@ const CA_DATA: &str = ".cluster.certificate-authority-data";
 
 /// One access provider of a profile.
 #[derive(Clone, Copy)]
-pub(super) struct Entry<'a> {
+pub(super) struct ProviderEntry<'a> {
     /// The field name of the list that contains it.
     list: &'static str,
     /// Its index in that list.
@@ -37,7 +37,7 @@ pub(super) struct Entry<'a> {
 }
 
 /// The access providers of both lists.
-pub(super) fn all_entries(profile: &ClusterProfile) -> impl Iterator<Item = Entry<'_>> {
+pub(super) fn all_entries(profile: &ClusterProfile) -> impl Iterator<Item = ProviderEntry<'_>> {
     let status = &profile.status;
     let lists = [
         (ACCESS_PROVIDERS, &status.access_providers),
@@ -45,7 +45,7 @@ pub(super) fn all_entries(profile: &ClusterProfile) -> impl Iterator<Item = Entr
     ];
     lists.into_iter().flat_map(|(list, providers)| {
         let providers = providers.iter().enumerate();
-        providers.map(move |(index, provider)| Entry {
+        providers.map(move |(index, provider)| ProviderEntry {
             list,
             index,
             provider,
@@ -54,7 +54,7 @@ pub(super) fn all_entries(profile: &ClusterProfile) -> impl Iterator<Item = Entr
 }
 
 /// The access providers that consumers use. An entry of the deprecated list counts unless the newer list has its name.
-pub(super) fn effective_entries(profile: &ClusterProfile) -> impl Iterator<Item = Entry<'_>> {
+pub(super) fn effective_entries(profile: &ClusterProfile) -> impl Iterator<Item = ProviderEntry<'_>> {
     let newer = &profile.status.access_providers;
     all_entries(profile).filter(|entry| {
         entry.list == ACCESS_PROVIDERS || newer.iter().all(|other| other.name != entry.provider.name)
@@ -65,14 +65,14 @@ pub(super) fn effective_entries(profile: &ClusterProfile) -> impl Iterator<Item 
 fn entries_with<'a>(
     profile: &'a ClusterProfile,
     field: fn(&'a Cluster) -> Option<&'a str>,
-) -> impl Iterator<Item = (Entry<'a>, &'a str)> {
+) -> impl Iterator<Item = (ProviderEntry<'a>, &'a str)> {
     effective_entries(profile).filter_map(move |entry| {
         let text = field(&entry.provider.cluster).filter(|text| !text.is_empty())?;
         Some((entry, text))
     })
 }
 
-impl Entry<'_> {
+impl ProviderEntry<'_> {
     /// The path of a field, given as `part` with a leading dot. An entry without a name is identified by its index.
     pub(super) fn path(&self, part: &str) -> String {
         let list = self.list;
@@ -150,7 +150,7 @@ pub(crate) fn within_v1alpha2_limits(profile: &ClusterProfile, _: &Hub) -> Answe
 }
 
 /// Judges the lengths of an entry's texts, in characters as the API server counts them.
-fn lengths_within_limits(entry: &Entry) -> Answer {
+fn lengths_within_limits(entry: &ProviderEntry) -> Answer {
     let cluster = &entry.provider.cluster;
     let fields = [
         (".name", Some(&*entry.provider.name), 253),

@@ -8,7 +8,7 @@ use evidence::{
 };
 use serde_json::Value as Json;
 
-use super::access::{Entry, all_entries, effective_entries};
+use super::access::{ProviderEntry, all_entries, effective_entries};
 use crate::{
     rules::prelude::{leaks_at, leaks_in_metadata, no_leaks, *},
     text::{decode_base64, redacted_address},
@@ -57,7 +57,7 @@ fn is_fake_member(profile: &ClusterProfile, hub: &Hub) -> bool {
 }
 
 /// An address that means another machine to each consumer, or that only pods of one cluster reach.
-fn address_violation(entry: &Entry, field: &str, text: &str, hub: &Hub) -> Option<Finding> {
+fn address_violation(entry: &ProviderEntry, field: &str, text: &str, hub: &Hub) -> Option<Finding> {
     let address = Address::split(text);
     let (violation, is_certain) = if address.is_loopback() {
         ("is the consumer's own machine", true)
@@ -86,7 +86,7 @@ fn is_in_namespace_of_hub(address: &Address, hub: &Hub) -> bool {
 }
 
 /// Adds the strings within a plugin's settings that belong to one environment.
-fn add_setting_violations(entry: &Entry, path: String, value: &Json, findings: &mut Vec<Finding>) {
+fn add_setting_violations(entry: &ProviderEntry, path: String, value: &Json, findings: &mut Vec<Finding>) {
     match value {
         Json::String(text) => {
             let message = if holds_variable(text) {
@@ -207,7 +207,7 @@ fn judge_extension(
 
 /// An extension of an access provider.
 struct NamedExtension<'a> {
-    entry: Entry<'a>,
+    entry: ProviderEntry<'a>,
     name: &'static str,
     content: Json,
 }
@@ -256,7 +256,7 @@ pub(crate) fn no_secrets(profile: &ClusterProfile, hub: &Hub) -> Answer {
     })
 }
 
-fn leaks_in_entry(entry: &Entry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
+fn leaks_in_entry(entry: &ProviderEntry, hub: &Hub) -> Vec<(String, Vec<Leak>)> {
     let cluster = &entry.provider.cluster;
     let text = |text: &Option<Box<str>>| leaks_in_text(text.as_deref().unwrap_or_default());
     let address = |text: &Option<Box<str>>| leaks_in_address(text.as_deref().unwrap_or_default());

@@ -19,7 +19,7 @@ use crate::{
 
 /// A value that two profiles share if they describe one cluster.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Identity {
+pub(crate) enum ClusterIdentity {
     /// A cluster id. It is unique in its ClusterSet; a UUID is unique everywhere.
     Id {
         property: &'static str,
@@ -37,7 +37,7 @@ pub(crate) enum Identity {
 
 /// An identity of a profile, and the field that shows it.
 struct IdentityInField<'p> {
-    identity: Identity,
+    identity: ClusterIdentity,
     field: IdentityField<'p>,
     value: &'p str,
 }
@@ -48,22 +48,22 @@ enum IdentityField<'p> {
     Server(&'p str),
 }
 
-impl Identity {
+impl ClusterIdentity {
     /// What the profiles share, for messages.
     fn describe(&self) -> &'static str {
         match self {
-            Identity::Id { .. } => "same cluster id",
-            Identity::Endpoints(_) => "same endpoints",
-            Identity::Access { .. } => "same server and CA",
+            ClusterIdentity::Id { .. } => "same cluster id",
+            ClusterIdentity::Endpoints(_) => "same endpoints",
+            ClusterIdentity::Access { .. } => "same server and CA",
         }
     }
 
     /// Whether two clusters never share it by chance.
     fn is_proof(&self) -> bool {
         match self {
-            Identity::Id { id, .. } => is_uuid(id),
-            Identity::Endpoints(_) => false,
-            Identity::Access { has_ca, .. } => *has_ca,
+            ClusterIdentity::Id { id, .. } => is_uuid(id),
+            ClusterIdentity::Endpoints(_) => false,
+            ClusterIdentity::Access { has_ca, .. } => *has_ca,
         }
     }
 }
@@ -158,7 +158,7 @@ fn cluster_id<'p>(profile: &'p ClusterProfile, property: &str) -> Option<&'p str
 pub(crate) fn identity_in_inventory(
     profile: &ClusterProfile,
     hub: &Hub,
-) -> Vec<(Identity, Option<Arc<str>>)> {
+) -> Vec<(ClusterIdentity, Option<Arc<str>>)> {
     let has_inventories = hub.edition(Role::Manager) >= Edition::Y2026M09;
     let inventory = has_inventories.then(|| Arc::clone(&profile.metadata.namespace));
     let identities = identities(profile, hub).into_iter();
@@ -169,7 +169,7 @@ pub(crate) fn identity_in_inventory(
 /// `identity/one-profile-per-cluster`: no two profiles share an identity. Members behind one gateway share all but
 /// their cluster ids.
 pub(crate) fn one_profile_per_cluster(
-    (identity, _): &(Identity, Option<Arc<str>>),
+    (identity, _): &(ClusterIdentity, Option<Arc<str>>),
     profiles: &[&ClusterProfile],
     hub: &Hub,
 ) -> Answer {
@@ -190,7 +190,7 @@ pub(crate) fn one_profile_per_cluster(
 }
 
 /// The keys of `clustersets/one-set-per-cluster`: identities that no two clusters share, in the namespaces of ClusterSets.
-pub(crate) fn proof_in_clusterset(profile: &ClusterProfile, hub: &Hub) -> Vec<Identity> {
+pub(crate) fn proof_in_clusterset(profile: &ClusterProfile, hub: &Hub) -> Vec<ClusterIdentity> {
     if hub.clusterset_of_namespace(&profile.metadata.namespace).is_none() {
         return Vec::new();
     }
@@ -199,7 +199,11 @@ pub(crate) fn proof_in_clusterset(profile: &ClusterProfile, hub: &Hub) -> Vec<Id
 }
 
 /// `clustersets/one-set-per-cluster`: no cluster has profiles in the namespaces of two ClusterSets.
-pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfile], hub: &Hub) -> Answer {
+pub(crate) fn one_set_per_cluster(
+    identity: &ClusterIdentity,
+    profiles: &[&ClusterProfile],
+    hub: &Hub,
+) -> Answer {
     let clusterset = |profile: &ClusterProfile| hub.clusterset_of_namespace(&profile.metadata.namespace);
     let Some(pair) = differing_pair(profiles, clusterset).filter(|_| ids_agree(profiles)) else {
         return Answer::Kept;
@@ -224,7 +228,7 @@ pub(crate) fn one_set_per_cluster(identity: &Identity, profiles: &[&ClusterProfi
 
 /// The field by which a profile shows an identity, and its value. None if it shares a more reliable one with the others.
 fn shared_field<'p>(
-    identity: &Identity,
+    identity: &ClusterIdentity,
     identities: Vec<IdentityInField<'p>>,
     peers: &[IdentityInField],
 ) -> Option<(String, &'p str)> {
@@ -245,7 +249,7 @@ fn identities<'p>(profile: &'p ClusterProfile, hub: &Hub) -> Vec<IdentityInField
     let ids = PROPERTIES_CLUSTER_ID.into_iter().filter_map(|property| {
         let value = cluster_id(profile, property)?;
         let clusterset = hub.clusterset_of(profile).filter(|_| !is_uuid(value));
-        let identity = Identity::Id {
+        let identity = ClusterIdentity::Id {
             property,
             id: value.to_owned(),
             clusterset: clusterset.map(str::to_owned),
@@ -291,7 +295,7 @@ fn access(profile: &ClusterProfile) -> Option<IdentityInField<'_>> {
     }
     let first = providers(profile).next().filter(|_| has_ca || is_public)?;
     Some(IdentityInField {
-        identity: Identity::Access { servers, has_ca },
+        identity: ClusterIdentity::Access { servers, has_ca },
         field: IdentityField::Server(&first.name),
         value: first.cluster.server.as_deref()?,
     })
@@ -319,7 +323,7 @@ fn endpoints(profile: &ClusterProfile) -> Option<IdentityInField<'_>> {
     let places: Vec<Place> = places.collect::<Option<_>>()?;
     let is_public = places.iter().any(|place| !place.is_private());
     is_public.then(|| IdentityInField {
-        identity: Identity::Endpoints(places.iter().map(Place::to_string).collect()),
+        identity: ClusterIdentity::Endpoints(places.iter().map(Place::to_string).collect()),
         field: IdentityField::Property(PROPERTY_ENDPOINTS),
         value: &property.value,
     })

@@ -227,7 +227,7 @@ fn may_list(evidence: &Evidence, resource: &str, namespace: &str) -> Option<bool
 
 /// `consumers/secrets-retired`: after a member left and did not join again, no Secret names its profile. Secrets are
 /// read once, at the end of the run.
-pub(crate) fn secrets_retired(step: &Step) -> Answer {
+pub(crate) fn secrets_retired(step: &ProfileStep) -> Answer {
     match step.driver_step.secrets_before {
         Some(0) => return Answer::NotApplicable,
         Some(_) => {}
@@ -265,7 +265,7 @@ pub(crate) fn secrets_retired(step: &Step) -> Answer {
 }
 
 /// Whether a Secret is for the step's profile. Without a namespace in its labels, it may be for another profile of that name.
-fn is_for(secret: &Secret, step: &Step) -> bool {
+fn is_for(secret: &Secret, step: &ProfileStep) -> bool {
     let profile = step.profile;
     let is_another = |other: &ClusterProfile| {
         *other.metadata.name == *profile.name && *other.metadata.namespace != *profile.namespace

@@ -230,7 +230,7 @@ fn has_one_creator(manager: &str, creators: &[Creator], hub: &Hub) -> Answer {
     }
     let names: Vec<&str> = by_manager.iter().map(|creator| creator.name).collect();
     Answer::all(rivals.iter().map(|rival| {
-        let object = rival.created.clone().unwrap_or_default();
+        let object = rival.created_profile.clone().unwrap_or_default();
         let finding = Finding::at_field_of(object, NAME_PATH, format!("created by {}", rival.name));
         let finding = finding.expected(format!("{manager} created by {} alone", names.join(", ")));
         // A person or a backup creates profiles, too, but writes no status.

@@ -12,8 +12,8 @@ use crate::{
 pub(crate) fn join_creates_profile(driver_step: &DriverStep, hub: &Hub) -> Answer {
     if driver_step.profile.is_some() {
         let absence = |_: Option<&_>| Finding::at_field("metadata.name", "none").expected("a profile");
-        let answer = |step: Step| step.expect(|profile| profile.is_some(), absence);
-        return Step::of(hub, driver_step).map_or_else(Answer::Unknown, answer);
+        let answer = |step: ProfileStep| step.expect(|profile| profile.is_some(), absence);
+        return ProfileStep::of(hub, driver_step).map_or_else(Answer::Unknown, answer);
     }
     // The driver recognized no profile of the member.
     if let Err(reason) = nothing_appeared(hub, driver_step) {
@@ -26,7 +26,7 @@ pub(crate) fn join_creates_profile(driver_step: &DriverStep, hub: &Hub) -> Answe
 
 /// `lifecycle/join-fills-status`: after a member joined, its profile has a version, Joined True, ControlPlaneHealthy
 /// and, in edition standard, endpoints.
-pub(crate) fn join_fills_status(step: &Step) -> Answer {
+pub(crate) fn join_fills_status(step: &ProfileStep) -> Answer {
     let edition = step.hub.edition(Role::Manager);
     step.expect(
         |profile| profile.is_some_and(|profile| lacking(profile, edition).is_empty()),
@@ -156,7 +156,7 @@ pub(crate) fn foreign_profiles_untouched(driver_step: &DriverStep, hub: &Hub) ->
 
 /// `lifecycle/deleted-profile-restored`: after the run deleted a joined member's profile, the member has a profile with
 /// another uid.
-pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
+pub(crate) fn deleted_profile_restored(step: &ProfileStep) -> Answer {
     let is_new = |profile: Option<&ClusterProfile>| {
         profile.is_some_and(|profile| *profile.metadata.uid != *step.profile.uid)
     };
@@ -184,7 +184,7 @@ pub(crate) fn deleted_profile_restored(step: &Step) -> Answer {
 }
 
 /// `lifecycle/status-restored`: the field that the run changed has another value again, and one at all if it had one.
-pub(crate) fn status_restored(step: &Step) -> Answer {
+pub(crate) fn status_restored(step: &ProfileStep) -> Answer {
     let Some(change) = &step.driver_step.change else {
         return does_not_record(step);
     };
@@ -205,13 +205,13 @@ pub(crate) fn status_restored(step: &Step) -> Answer {
     )
 }
 
-fn does_not_record(step: &Step) -> Answer {
+fn does_not_record(step: &ProfileStep) -> Answer {
     let action = describe(step.driver_step);
     Answer::unknown(format!("{action} does not record what it changed"))
 }
 
 /// `lifecycle/label-restored`: the manager label that the run removed is there again with its value.
-pub(crate) fn label_restored(step: &Step) -> Answer {
+pub(crate) fn label_restored(step: &ProfileStep) -> Answer {
     let is_right = |profile: &ClusterProfile| profile.label(LABEL_MANAGER) == Some(profile.manager());
     step.expect_after_write(
         |profile| profile.label(LABEL_MANAGER).is_none(),
@@ -226,7 +226,7 @@ pub(crate) fn label_restored(step: &Step) -> Answer {
 
 /// `identity/display-name-kept`: after the run set `spec.displayName`, no change by the implementation takes that value
 /// away.
-pub(crate) fn display_name_kept(step: &Step) -> Answer {
+pub(crate) fn display_name_kept(step: &ProfileStep) -> Answer {
     let change = step.driver_step.change.as_ref();
     let Some(name) = change.and_then(|change| change.after.as_deref()) else {
         return does_not_record(step);

@@ -8,7 +8,7 @@ use crate::{rules::prelude::*, text::first_of};
 const NOT_JOINED: &str = "no profile, or False or Unknown";
 
 /// `conditions/healthy-follows-outage`: after a member's control plane broke, ControlPlaneHealthy is not True.
-pub(crate) fn unhealthy_after_break(step: &Step) -> Answer {
+pub(crate) fn unhealthy_after_break(step: &ProfileStep) -> Answer {
     if let Err(answer) = step.was_true(CONDITION_HEALTHY) {
         return answer;
     }
@@ -23,7 +23,7 @@ pub(crate) fn unhealthy_after_break(step: &Step) -> Answer {
 
 /// `conditions/healthy-follows-outage`: after the control plane was healed, ControlPlaneHealthy is True again, if it
 /// was not True before.
-pub(crate) fn healthy_after_heal(step: &Step) -> Answer {
+pub(crate) fn healthy_after_heal(step: &ProfileStep) -> Answer {
     let Some(before) = step.before() else {
         return Answer::unknown(format!(
             "{} was deleted before its member was healed",
@@ -46,7 +46,7 @@ pub(crate) fn healthy_after_heal(step: &Step) -> Answer {
 
 /// `conditions/joined-follows-leave`: after a member left, its profile is gone, terminating, or not joined, until the
 /// driver acts on the member again.
-pub(crate) fn joined_follows_leave(step: &Step) -> Answer {
+pub(crate) fn joined_follows_leave(step: &ProfileStep) -> Answer {
     let answer = step.expect(
         |profile| !profile.is_some_and(is_joined),
         |profile| {
@@ -74,7 +74,7 @@ pub(crate) fn joined_follows_leave(step: &Step) -> Answer {
 }
 
 /// A profile that stays after its member left does not report it as healthy.
-fn still_healthy(step: &Step) -> Answer {
+fn still_healthy(step: &ProfileStep) -> Answer {
     let profile = step.at_deadline().filter(|profile| !profile.is_terminating());
     let Some(profile) = profile.filter(|profile| is_healthy(profile)) else {
         return Answer::Kept;
@@ -103,7 +103,7 @@ fn wrong_status(profile: Option<&ClusterProfile>, kind: &str, message: &str) -> 
 
 /// `lifecycle/heal-restores-status`: once the member is back, the profile reports again all that it reported before the
 /// outage.
-pub(crate) fn heal_restores_status(step: &Step) -> Answer {
+pub(crate) fn heal_restores_status(step: &ProfileStep) -> Answer {
     let outage = match step.driver_step.action {
         DriverAction::Reconnect => DriverAction::Disconnect,
         _ => DriverAction::Break,
@@ -137,7 +137,7 @@ fn describe_lost(fields: &[String]) -> String {
 
 /// `version/follows-upgrade`: after an upgrade, the profile reports the version of the action, a vendor's build or a
 /// patch of it. If the driver names none, another version than before.
-pub(crate) fn follows_upgrade(step: &Step) -> Answer {
+pub(crate) fn follows_upgrade(step: &ProfileStep) -> Answer {
     let change = step.driver_step.change.as_ref();
     let release = change.and_then(|change| change.after.as_deref());
     let release = release.filter(|release| !release.is_empty());

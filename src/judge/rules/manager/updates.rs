@@ -107,7 +107,7 @@ pub(crate) fn status_by_subresource(writes: &ProfileWrites, hub: &Hub) -> Answer
     let answer = Answer::each(["", "status"], |endpoint| {
         parts_through(endpoint, &own, writes, hub)
     });
-    let is_lost = |write: &Write<_>| {
+    let is_lost = |write: &ObjectWrite<_>| {
         let patch = write.request;
         patch.is_some_and(|patch| lost_part(writes, patch).is_some())
     };
@@ -141,7 +141,7 @@ fn has_status_subresource(hub: &Hub) -> bool {
 /// The answer about the patches through one endpoint.
 fn parts_through(
     endpoint: &str,
-    own_writes: &[&Write<ClusterProfile>],
+    own_writes: &[&ObjectWrite<ClusterProfile>],
     writes: &ProfileWrites,
     hub: &Hub,
 ) -> Answer {

@@ -10,7 +10,7 @@ use evidence::{
 };
 
 use super::decisions::parse_index;
-use crate::{engine::Reference, rules::prelude::*, text::misspelled};
+use crate::{engine::ProfileReference, rules::prelude::*, text::misspelled};
 
 /// `placement-slices/size`
 pub(crate) fn size(slice: &PlacementDecision, _: &Hub) -> Answer {
@@ -158,7 +158,7 @@ fn invalid(
 pub(crate) const REFERENCE_GRACE: Micros = 60 * SECOND;
 
 /// `placement-references/resolve`
-pub(crate) fn resolve(reference: &Reference) -> Answer {
+pub(crate) fn resolve(reference: &ProfileReference) -> Answer {
     if reference.profile.is_none() && reference.was_there {
         return Answer::NotApplicable;
     }
@@ -166,7 +166,7 @@ pub(crate) fn resolve(reference: &Reference) -> Answer {
 }
 
 /// `placement-references/resolve-across-time`
-pub(crate) fn resolve_across_time(reference: &Reference) -> Answer {
+pub(crate) fn resolve_across_time(reference: &ProfileReference) -> Answer {
     if reference.profile.is_some() || !reference.was_there {
         return Answer::NotApplicable;
     }
@@ -174,7 +174,7 @@ pub(crate) fn resolve_across_time(reference: &Reference) -> Answer {
 }
 
 /// `placement-references/selected-is-alive`: no profile of a selected cluster reports it as down. `Unknown` does not.
-pub(crate) fn selected_is_alive(reference: &Reference) -> Answer {
+pub(crate) fn selected_is_alive(reference: &ProfileReference) -> Answer {
     let Some(profile) = reference.profile else {
         return Answer::NotApplicable;
     };
@@ -193,7 +193,7 @@ pub(crate) fn gives_reason(decision: &ClusterDecision) -> bool {
 }
 
 type SliceWrites<'w, 'e> = Writes<'w, 'e, PlacementDecision>;
-type SliceWrite<'e> = Write<'e, PlacementDecision>;
+type SliceWrite<'e> = ObjectWrite<'e, PlacementDecision>;
 
 /// `placement-updates/no-empty-writes`: the scheduler sends no two updates of a slice that leave it as it was.
 pub(crate) fn no_empty_writes(writes: &SliceWrites, _: &Hub) -> Answer {

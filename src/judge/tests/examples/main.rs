@@ -19,7 +19,7 @@ use judge::{
     Judgement, RuleVerdict, Selection, Verdict, judge, judge_by, rules,
     rules::{
         Level, Rule,
-        example::{Example, Expectation},
+        example::{Example, ExpectedVerdict},
     },
 };
 
@@ -88,8 +88,8 @@ fn every_example_is_taken_as_it_says() {
         let mut found: Vec<String> = mismatch(example, verdicts.get(rule.id)).into_iter().collect();
         // Where its rule has nothing to judge, an example may lack what other rules ask for.
         if matches!(
-            example.expectation,
-            Expectation::Passes | Expectation::Fails { .. }
+            example.expected_verdict,
+            ExpectedVerdict::Passes | ExpectedVerdict::Fails { .. }
         ) {
             found.extend(collateral(rule, verdicts));
         }
@@ -171,15 +171,16 @@ fn verdict_on(id: &str, judgement: &Judgement) -> Option<String> {
 #[test]
 fn every_rule_has_examples_of_both_kinds() {
     for (rule, examples) in EXAMPLES.iter() {
-        let count =
-            |wanted: fn(&Expectation) -> bool| examples.iter().filter(|e| wanted(&e.expectation)).count();
+        let count = |wanted: fn(&ExpectedVerdict) -> bool| {
+            examples.iter().filter(|e| wanted(&e.expected_verdict)).count()
+        };
         assert!(
-            count(|e| matches!(e, Expectation::Passes)) >= 2,
+            count(|e| matches!(e, ExpectedVerdict::Passes)) >= 2,
             "{} needs two examples that pass",
             rule.file()
         );
         assert!(
-            count(|e| matches!(e, Expectation::Fails { .. })) >= 2,
+            count(|e| matches!(e, ExpectedVerdict::Fails { .. })) >= 2,
             "{} needs two examples that fail",
             rule.file()
         );

@@ -291,7 +291,7 @@ pub fn without(evidence: &Evidence, kind: Kind, was_asked: bool) -> Evidence {
 }
 
 /// The last versions of the objects that were not deleted.
-fn look_once<T>(histories: &mut Vec<History<T>>) {
+fn single_snapshot<T>(histories: &mut Vec<History<T>>) {
     histories.retain(|history| history.deleted.is_none());
     for history in histories {
         history.versions.drain(..history.versions.len() - 1);

@@ -3,7 +3,7 @@
 use evidence::ReasonId;
 use judge::{
     RuleVerdict, Verdict,
-    rules::example::{Example, Expectation, ExpectedFinding},
+    rules::example::{Example, ExpectedFinding, ExpectedVerdict},
 };
 
 /// The difference between the verdict on an example and the expected one; none if they agree. `verdict` is none if the
@@ -13,20 +13,20 @@ pub fn mismatch(example: &Example, verdict: Option<&RuleVerdict>) -> Option<Stri
         return Some(format!("edition {} does not have the rule", example.edition));
     };
     let nothing_happened = verdict.reason_id() == Some(ReasonId::NothingHappened);
-    let is_expected = match (&example.expectation, verdict.verdict) {
-        (Expectation::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => {
+    let is_expected = match (&example.expected_verdict, verdict.verdict) {
+        (ExpectedVerdict::Fails { finding, count }, Verdict::Fail | Verdict::Warn) => {
             return other_findings(finding.as_ref(), *count, verdict);
         }
-        (Expectation::Passes, Verdict::Pass)
-        | (Expectation::Inconclusive, Verdict::Inconclusive)
-        | (Expectation::Skipped, Verdict::Skipped) => true,
-        (Expectation::Inapplicable, Verdict::NotApplicable) => !nothing_happened,
-        (Expectation::NothingHappened, Verdict::NotApplicable) => nothing_happened,
+        (ExpectedVerdict::Passes, Verdict::Pass)
+        | (ExpectedVerdict::Inconclusive, Verdict::Inconclusive)
+        | (ExpectedVerdict::Skipped, Verdict::Skipped) => true,
+        (ExpectedVerdict::Inapplicable, Verdict::NotApplicable) => !nothing_happened,
+        (ExpectedVerdict::NothingHappened, Verdict::NotApplicable) => nothing_happened,
         _ => false,
     };
     let (reason, findings) = (verdict.reason(), &verdict.findings);
     if !is_expected {
-        let (expected, observed) = (&example.expectation, verdict.verdict);
+        let (expected, observed) = (&example.expected_verdict, verdict.verdict);
         return Some(format!(
             "expected {expected:?}, got {observed:?} ({reason:?}) with {findings:#?}"
         ));

@@ -24,7 +24,7 @@ pub(crate) enum Is {
 
 /// A change that took place.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Change {
+pub(crate) struct SimulatedChange {
     /// When, by the runner's clock.
     pub(crate) at: Micros,
     pub(crate) is: Is,
@@ -40,7 +40,7 @@ pub(crate) struct Change {
 #[derive(Clone, Debug)]
 pub(crate) struct Course {
     /// In order, no two at one time. The first is before the window.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<SimulatedChange>,
     /// How long the window is.
     length: Micros,
     /// The interruptions, apart from each other.
@@ -97,7 +97,7 @@ pub(crate) fn courses(gaps: usize) -> impl Strategy<Value = Course> {
                 let mut at = BEGINS + begins;
                 let mut all = Vec::new();
                 for (after, is, late, is_stamped, by_other) in changes {
-                    all.push(Change {
+                    all.push(SimulatedChange {
                         at,
                         is,
                         late,
@@ -185,14 +185,14 @@ impl Course {
     }
 
     /// The clock of the API server that stamped a change.
-    fn hub_clock(&self, change: &Change) -> Micros {
+    fn hub_clock(&self, change: &SimulatedChange) -> Micros {
         let set = self.set.filter(|(since, _)| change.at >= *since);
         let other = if change.by_other { self.other } else { 0 };
         change.at + self.ahead + set.map_or(0, |(_, by)| by) + other
     }
 
     /// The stamp of the hub for a change.
-    fn stamp(&self, change: &Change) -> Arc<str> {
+    fn stamp(&self, change: &SimulatedChange) -> Arc<str> {
         let hub = self.hub_clock(change).div_euclid(SECOND);
         Timestamp::from_second(hub).expect("a time").to_string().into()
     }
@@ -208,7 +208,7 @@ impl Course {
 
     /// Whether a write was stamped by a clock that is further ahead than it was measured.
     pub(crate) fn is_stamped_ahead(&self) -> bool {
-        let ahead = |change: &Change| self.hub_clock(change) - change.at;
+        let ahead = |change: &SimulatedChange| self.hub_clock(change) - change.at;
         let most = self.changes.iter().map(ahead).max();
         most.zip(self.measured)
             .is_some_and(|(most, measured)| most > measured * 1000 + SECOND)
@@ -245,7 +245,7 @@ impl Course {
             .changes
             .iter()
             .find(|change| change.at == self.created(listed));
-        let ahead = |change: &Change| self.hub_clock(change) - measured * 1000 - change.at;
+        let ahead = |change: &SimulatedChange| self.hub_clock(change) - measured * 1000 - change.at;
         let most = SECOND + SERVERS_APART;
         if !written.is_stamped
             || ahead(&written) < -most
@@ -263,7 +263,7 @@ impl Course {
 
     /// Whether an object was created and deleted within one gap, so that the evidence does not show it.
     pub(crate) fn has_hidden_object(&self) -> bool {
-        let is_absent = |change: &&Change| change.is == Is::Absent;
+        let is_absent = |change: &&SimulatedChange| change.is == Is::Absent;
         let mut histories = self.changes.split_inclusive(|change| is_absent(&change));
         histories.any(|history| {
             let Some((first, gone)) = history.first().zip(history.last().filter(is_absent)) else {
@@ -283,9 +283,9 @@ impl Course {
 /// The evidence of several objects that one watch reports: that of the first.
 pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
     let watched = &courses[0];
-    let mut watches: Vec<Watch> = courses
+    let mut watches: Vec<SimulatedWatch> = courses
         .iter()
-        .map(|course| Watch {
+        .map(|course| SimulatedWatch {
             course,
             histories: Vec::new(),
             reported: 0,
@@ -371,7 +371,7 @@ pub(crate) fn evidence_of(courses: &[Course]) -> Option<Evidence> {
 
 /// The watch reports all changes in their order, what arrives in time, and at the end of the window waits for what happened in
 /// it.
-fn hear(watches: &mut [Watch], since: Micros, until: Micros, end: Micros) {
+fn hear(watches: &mut [SimulatedWatch], since: Micros, until: Micros, end: Micros) {
     let mut arrival = since;
     loop {
         let unreported = watches
@@ -390,14 +390,14 @@ fn hear(watches: &mut [Watch], since: Micros, until: Micros, end: Micros) {
 }
 
 /// A watch on the course.
-struct Watch<'c> {
+struct SimulatedWatch<'c> {
     course: &'c Course,
     histories: Vec<ProfileHistory>,
     /// How many changes were reported, or lost.
     reported: usize,
 }
 
-impl Watch<'_> {
+impl SimulatedWatch<'_> {
     /// A list shows the last change of the moment.
     fn list(&mut self, at: Micros, origin: Origin) {
         let next = self.course.changes.iter().position(|change| change.at > at);

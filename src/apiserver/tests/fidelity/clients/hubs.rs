@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use apiserver::{ApiServer, Clock, Loopback, User};
-use envtest::{Assets, Envtest, EnvtestOptions, User as RealUser};
+use apiserver::{ApiServer, Loopback, ServerClock, User};
+use envtest::{Assets, Envtest, EnvtestOptions, EnvtestUser};
 use http::Request;
 use k8s_openapi::{
     api::core::v1::Namespace, apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
@@ -43,7 +43,7 @@ pub struct Hub {
 
 impl Hub {
     pub async fn ours() -> Self {
-        let server = ApiServer::new(Clock::system());
+        let server = ApiServer::new(ServerClock::system());
         server.add_user(User::with_rules("viewer", Vec::new()));
         definitions()
             .into_iter()
@@ -56,7 +56,7 @@ impl Hub {
 
     pub async fn real(assets: &Assets) -> Self {
         let options = EnvtestOptions {
-            users: vec![RealUser::without_rights(USERS[1])],
+            users: vec![EnvtestUser::without_rights(USERS[1])],
             ..EnvtestOptions::default()
         };
         let envtest = Envtest::start(assets, options)

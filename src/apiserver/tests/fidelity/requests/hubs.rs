@@ -7,8 +7,8 @@ use std::{
     time::Duration,
 };
 
-use apiserver::{ApiServer, AuditLevel, Clock, Misbehaviour, User};
-use envtest::{Assets, Envtest, EnvtestOptions, User as RealUser};
+use apiserver::{ApiServer, AuditLevel, Misbehaviour, ServerClock, User};
+use envtest::{Assets, Envtest, EnvtestOptions, EnvtestUser};
 use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use kube::{Client, client::Body};
@@ -50,9 +50,9 @@ impl Real {
         let runtime = tokio::runtime::Runtime::new().expect("a runtime");
         let options = EnvtestOptions {
             users: vec![
-                RealUser::admin("conformance"),
-                RealUser::admin("reference-manager"),
-                RealUser::without_rights("viewer"),
+                EnvtestUser::admin("conformance"),
+                EnvtestUser::admin("reference-manager"),
+                EnvtestUser::without_rights("viewer"),
             ],
             audit_policy: include_str!("audit-policy.yaml").to_owned(),
             // Compacts soon, for the scripts that expect 410.
@@ -90,7 +90,7 @@ fn token(envtest: &Envtest, user: &str) -> String {
 impl Hub {
     /// Our server, with CRDs and roles. Needs a runtime.
     pub async fn ours() -> Self {
-        let server = ApiServer::new(Clock::system());
+        let server = ApiServer::new(ServerClock::system());
         server.set_audit_level(AuditLevel::RequestResponse);
         server.add_user(User::master("conformance"));
         server.add_user(User::master("reference-manager"));

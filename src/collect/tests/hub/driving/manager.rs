@@ -9,7 +9,7 @@ use std::{
     },
 };
 
-use collect::driver::{self, Call, Called, Hooks, Offer, OfferError, Offered};
+use collect::driver::{self, Called, HookRequest, Hooks, Offer, OfferError, Offered};
 use evidence::{DriverAction, ObjectKey, PlacementRequest, api::Role};
 use futures::{FutureExt as _, future::BoxFuture};
 use lab::{
@@ -166,7 +166,12 @@ impl ManagerHooks {
     }
 
     /// Calls the scheduler's hook.
-    async fn place(&self, call: &Call<'_>, placement: &PlacementRequest, stop: CancellationToken) -> Called {
+    async fn place(
+        &self,
+        call: &HookRequest<'_>,
+        placement: &PlacementRequest,
+        stop: CancellationToken,
+    ) -> Called {
         let before = self.note(format!("{} {}", call.action, placement.name));
         if call.action == DriverAction::Unplace && before < self.habits.failures {
             return Called::failed("the hook fails");
@@ -179,7 +184,7 @@ impl ManagerHooks {
             name: key.clone(),
             ..placement.clone()
         };
-        let call = Call {
+        let call = HookRequest {
             placement: Some(&renamed),
             ..call.clone()
         };
@@ -194,7 +199,7 @@ impl ManagerHooks {
     }
 
     /// Notes what the hook `leave` got.
-    fn note_leave(&self, call: &Call<'_>, member: &driver::HookMember) {
+    fn note_leave(&self, call: &HookRequest<'_>, member: &driver::HookMember) {
         let servers = self.servers.lock().expect("no panic");
         let server = servers.get(&member.name).and_then(Weak::upgrade);
         let kubeconfig = call.kubeconfig.is_some();
@@ -208,7 +213,7 @@ impl ManagerHooks {
         leaves.entry(member.name.clone()).or_default().push(got);
     }
 
-    async fn act(&self, call: &Call<'_>, stop: CancellationToken) -> Called {
+    async fn act(&self, call: &HookRequest<'_>, stop: CancellationToken) -> Called {
         if let Some(placement) = call.placement {
             return self.place(call, placement, stop).await;
         }
@@ -243,7 +248,7 @@ impl ManagerHooks {
         let mut called = Called::success();
         if !self.habits.idle {
             let member = driver::HookMember::named(self.other_name(name));
-            let call = Call {
+            let call = HookRequest {
                 member: Some(&member),
                 ..call.clone()
             };
@@ -264,7 +269,7 @@ impl Hooks for ManagerHooks {
         is_missing.then(|| format!("there is no hook `{action}`"))
     }
 
-    fn call<'a>(&'a self, call: &'a Call<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
+    fn call<'a>(&'a self, call: &'a HookRequest<'a>, stop: CancellationToken) -> BoxFuture<'a, Called> {
         async move {
             tokio::select! {
                 called = self.act(call, stop.clone()) => called,

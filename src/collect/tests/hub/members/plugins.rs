@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use collect::plugins::{Call, Plugins, Provider, Ran, Runner};
+use collect::plugins::{PluginCommand, Plugins, Provider, Ran, Runner};
 use futures::future::{BoxFuture, FutureExt as _};
 
 use super::{credentials::Switchboard, *};
@@ -37,7 +37,7 @@ impl Issuer {
 }
 
 impl Runner for Issuer {
-    fn run<'a>(&'a self, _: &'a Call) -> BoxFuture<'a, Ran> {
+    fn run<'a>(&'a self, _: &'a PluginCommand) -> BoxFuture<'a, Ran> {
         let now = self.clock.now();
         self.runs.lock().expect("no panic").push(seconds(now));
         let ran = (self.issue)(seconds(now)).map_or_else(

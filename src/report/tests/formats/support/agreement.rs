@@ -6,7 +6,7 @@ use anstream::adapter::strip_str;
 use evidence::{Evidence, api::Edition};
 use report::{
     COMMAND, Report, headline, scope,
-    submitted::{Document, Group, SuiteResult},
+    submitted::{ConformanceReport, RuleGroup, SuiteResult},
     terminal,
 };
 use serde_json::{Value, json};
@@ -41,7 +41,7 @@ pub fn agree(what: &str, report: &Report) {
     let text = |name: &str| written_as(name, report);
     let json: Value = serde_json::from_str(&text("json")).expect("JSON");
     let junit = xml::read(&text("junit"));
-    let submitted = Document::parse(&text("submitted")).expect("a report");
+    let submitted = ConformanceReport::parse(&text("submitted")).expect("a report");
     let (html, markdown) = (text("html"), text("markdown"));
 
     let verdicts: Verdicts = of_json(&json);
@@ -87,10 +87,10 @@ pub fn agree(what: &str, report: &Report) {
     assert_contains(&out.expect("an output").text, &parts);
 }
 
-fn counts_agree(what: &str, json: &Value, junit: &xml::Element, submitted: &Document) {
+fn counts_agree(what: &str, json: &Value, junit: &xml::Element, submitted: &ConformanceReport) {
     let [must, should, may] = ["must", "should", "may"].map(|level| numbers(&json["tally"][level]));
     let others = sum(should, may);
-    let submitted = |group: fn(&SuiteResult) -> &Option<Group>| {
+    let submitted = |group: fn(&SuiteResult) -> &Option<RuleGroup>| {
         let groups = submitted.suites.iter().filter_map(|suite| group(suite).as_ref());
         let counts = groups.map(|group| numbers(&json!(group.statistics)));
         counts.reduce(sum).unwrap_or_else(|| vec![0; 8])
@@ -237,7 +237,7 @@ fn of_html(page: &str) -> Verdicts {
 }
 
 /// A rule that is not listed has passed.
-fn of_submitted(report: &Document, all: &Verdicts) -> Verdicts {
+fn of_submitted(report: &ConformanceReport, all: &Verdicts) -> Verdicts {
     let mut output: Verdicts = all.keys().map(|rule| (rule.clone(), "pass".to_owned())).collect();
     for suite in &report.suites {
         for level in [&suite.core, &suite.extended].into_iter().flatten() {

@@ -64,7 +64,7 @@ fn reader(format: &str) -> fn(&str) {
         "html" => is_inert,
         "badge" => |text| drop(xml::read(text)),
         "annotations" => hostile::is_annotations,
-        "submitted" => |text| drop(submitted::Document::parse(text).expect("a report")),
+        "submitted" => |text| drop(submitted::ConformanceReport::parse(text).expect("a report")),
         // No parser reads the terminal's text. A new format needs a line here.
         _ => |_| {},
     }

@@ -4,7 +4,7 @@ use std::{cell::OnceCell, ptr};
 
 use evidence::Requests;
 
-use super::{Count, Source, Write, Writes};
+use super::{CountedWrites, ObjectWrite, WriteSource, Writes};
 use crate::{
     engine::{
         author::{creates, is_touched},
@@ -20,7 +20,7 @@ const LOG_ERROR: Micros = SECOND;
 /// How late a watch usually is, at most.
 const USUAL_DELAY: Micros = SECOND;
 
-pub(super) struct NamedWrites<'h, 'e, T> {
+pub(super) struct WritesToName<'h, 'e, T> {
     pub(super) hub: &'h Hub<'e>,
     pub(super) name: (&'e str, &'e str),
     /// What the watch or a list shows; none if only the audit log knows the name.
@@ -30,13 +30,16 @@ pub(super) struct NamedWrites<'h, 'e, T> {
 }
 
 /// All judged names with writes, those that only the audit log knows last.
-pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<NamedWrites<'h, 'e, T>> {
+pub(super) fn writes_by_name<'h, 'e, T: Judged>(
+    hub: &'h Hub<'e>,
+    count: CountedWrites,
+) -> Vec<WritesToName<'h, 'e, T>> {
     let evidence = hub.evidence;
-    let log = T::log(evidence).filter(|_| count != Count::Observed);
+    let log = T::log(evidence).filter(|_| count != CountedWrites::Observed);
     let mut requests: BTreeMap<(&str, &str), Vec<&Request>> = BTreeMap::new();
     for request in log.iter().flat_map(|log| &log.events) {
         let name = request.namespace_and_name();
-        let is_of_sort = if count == Count::Refused {
+        let is_of_sort = if count == CountedWrites::Refused {
             request.is_refused()
         } else {
             request.is_write()
@@ -46,14 +49,14 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
         }
     }
     let ahead = skew(evidence);
-    let mut names: Vec<NamedWrites<T>> = Vec::new();
+    let mut names: Vec<WritesToName<T>> = Vec::new();
     for object in T::in_scope(hub) {
         let mut of_name = requests.remove(&object.name()).unwrap_or_default();
         // Whatever the run does to an object, a refused request need not be repeated.
-        if let Some(touch) = object.first_touch.filter(|_| count != Count::Refused) {
+        if let Some(touch) = object.first_touch.filter(|_| count != CountedWrites::Refused) {
             of_name.retain(|request| request.at.as_microsecond() - ahead < touch);
         }
-        names.push(NamedWrites {
+        names.push(WritesToName {
             hub,
             name: object.name(),
             object: Some(object),
@@ -69,7 +72,7 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
             && !watched_names.contains(name)
             && !is_touched(evidence, T::ROLE.objects(), *name)
     });
-    names.extend(requests.into_iter().map(|(name, requests)| NamedWrites {
+    names.extend(requests.into_iter().map(|(name, requests)| WritesToName {
         hub,
         name,
         object: None,
@@ -78,7 +81,7 @@ pub(super) fn names<'h, 'e, T: Judged>(hub: &'h Hub<'e>, count: Count) -> Vec<Na
     names
 }
 
-impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
+impl<'h, 'e, T: Judged> WritesToName<'h, 'e, T> {
     /// The objects that the watch or a list shows, in order.
     fn histories(&self) -> &'h [&'e History<T>] {
         self.object.map_or(&[], |object| &object.histories)
@@ -97,9 +100,9 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         self.object.is_none_or(|object| object.judges(arrival))
     }
 
-    pub(super) fn of_each_object(&'h self, count: Count) -> Vec<Writes<'h, 'e, T>> {
+    pub(super) fn of_each_object(&'h self, count: CountedWrites) -> Vec<Writes<'h, 'e, T>> {
         let writes = |source, history, writes| Writes {
-            named: self,
+            of_name: self,
             count,
             source,
             history,
@@ -109,7 +112,7 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
         if self.is_logged(count) {
             let last = self.histories().last().copied();
             let lists = self.logged_writes(count).into_iter();
-            let lists = lists.map(|list| writes(Source::AuditLog, last, list));
+            let lists = lists.map(|list| writes(WriteSource::AuditLog, last, list));
             return lists.collect();
         }
         let watched = self.object.filter(|_| is_watched::<T>(self.hub.evidence));
@@ -118,32 +121,34 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
             let of_history = |history: &&'e History<T>| observed_writes(timeline, history, count);
             histories
                 .iter()
-                .map(move |history| writes(Source::Watch, Some(*history), of_history(history)))
+                .map(move |history| writes(WriteSource::Watch, Some(*history), of_history(history)))
         });
         lists.collect()
     }
 
     /// Whether the audit log is the source: it covers the window, and has at least as many writes as the watch.
-    fn is_logged(&self, count: Count) -> bool {
+    fn is_logged(&self, count: CountedWrites) -> bool {
         let Some(log) = T::log(self.hub.evidence) else {
             return false;
         };
         match count {
-            Count::Observed => return false,
-            Count::Logged | Count::Refused => return true,
-            Count::Status | Count::Changing if !is_watched::<T>(self.hub.evidence) => return true,
-            Count::Status | Count::Changing => {}
+            CountedWrites::Observed => return false,
+            CountedWrites::Logged | CountedWrites::Refused => return true,
+            CountedWrites::Status | CountedWrites::Changing if !is_watched::<T>(self.hub.evidence) => {
+                return true;
+            }
+            CountedWrites::Status | CountedWrites::Changing => {}
         }
         let requests = self.requests.iter().filter(|request| is_counted(request, count));
         let is_each_answered =
-            count == Count::Status || requests.clone().all(|request| request.changed.is_some());
+            count == CountedWrites::Status || requests.clone().all(|request| request.changed.is_some());
         is_each_answered
             && covers_window(self.hub.evidence, log)
             && requests.count() >= self.observed_steps(count)
     }
 
     /// How many writes the watch observed.
-    fn observed_steps(&self, count: Count) -> usize {
+    fn observed_steps(&self, count: CountedWrites) -> usize {
         let steps = self.histories().iter().flat_map(|history| history.steps());
         let judged_steps = steps.filter(|(_, after)| self.judges(after.received()));
         judged_steps
@@ -166,13 +171,13 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 
     /// The writes to each object in the audit log, at least one object. Only a creation begins a new object: a deletion may
     /// wait for finalizers, or meet nothing.
-    fn logged_writes(&self, count: Count) -> Vec<Vec<Write<'e, T>>> {
+    fn logged_writes(&self, count: CountedWrites) -> Vec<Vec<ObjectWrite<'e, T>>> {
         let creations = self.creations();
-        let mut objects: Vec<Vec<Write<'e, T>>> = vec![Vec::new(); creations.len() + 1];
+        let mut objects: Vec<Vec<ObjectWrite<'e, T>>> = vec![Vec::new(); creations.len() + 1];
         for request in self.requests.iter().filter(|request| is_counted(request, count)) {
             let at = request.at.as_microsecond();
             let place = creations.partition_point(|creation| *creation <= at);
-            objects[place].push(Write {
+            objects[place].push(ObjectWrite {
                 at: Edge::between(at.saturating_sub(LOG_ERROR), at.saturating_add(LOG_ERROR)),
                 likely_at: Edge::at(at),
                 reported: at,
@@ -206,14 +211,14 @@ impl<'h, 'e, T: Judged> NamedWrites<'h, 'e, T> {
 fn observed_writes<'e, T: Judged>(
     timeline: &Timeline<'e, T>,
     history: &'e History<T>,
-    count: Count,
-) -> Vec<Write<'e, T>> {
+    count: CountedWrites,
+) -> Vec<ObjectWrite<'e, T>> {
     let changes = timeline.changes();
     let of_history = changes.filter(|change| ptr::eq(change.history, history));
     let writes = of_history.filter_map(|change| {
         let (before, after) = change.before.zip(change.after)?;
         let usual = change.seen_at.saturating_sub(USUAL_DELAY);
-        is_counted_step(before, after, count).then_some(Write {
+        is_counted_step(before, after, count).then_some(ObjectWrite {
             at: Edge::between(change.at.earliest.min(usual), change.at.latest),
             likely_at: Edge::between(usual, change.seen_at),
             reported: change.seen_at,
@@ -225,22 +230,22 @@ fn observed_writes<'e, T: Judged>(
     writes.collect()
 }
 
-fn is_counted(request: &Request, count: Count) -> bool {
+fn is_counted(request: &Request, count: CountedWrites) -> bool {
     let is_update = matches!(&*request.verb, "update" | "patch") && !creates(request);
     match count {
-        Count::Status => request.is_status_write(),
-        Count::Changing => is_update && request.changed != Some(false),
-        Count::Logged => is_update || creates(request),
-        Count::Refused => true,
-        Count::Observed => false,
+        CountedWrites::Status => request.is_status_write(),
+        CountedWrites::Changing => is_update && request.changed != Some(false),
+        CountedWrites::Logged => is_update || creates(request),
+        CountedWrites::Refused => true,
+        CountedWrites::Observed => false,
     }
 }
 
-fn is_counted_step<T: Judged>(before: &Version<T>, after: &Version<T>, count: Count) -> bool {
+fn is_counted_step<T: Judged>(before: &Version<T>, after: &Version<T>, count: CountedWrites) -> bool {
     match count {
-        Count::Status => after.object.has_other_status(&before.object),
-        Count::Changing | Count::Observed => true,
-        Count::Logged | Count::Refused => false,
+        CountedWrites::Status => after.object.has_other_status(&before.object),
+        CountedWrites::Changing | CountedWrites::Observed => true,
+        CountedWrites::Logged | CountedWrites::Refused => false,
     }
 }
 
