@@ -284,7 +284,7 @@ fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroDu
     #[derive(Deserialize)]
     #[serde(
         untagged,
-        expecting = "expected a duration such as 2m; for single actions use `patienceFor`"
+        expecting = "expected a duration, for example 2m; for single actions use `patienceFor`"
     )]
     enum AllActions {
         Text(String),
@@ -297,7 +297,7 @@ fn read_patience<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NonZeroDu
 struct Words(Vec<String>);
 
 impl<'de> Deserialize<'de> for Words {
-    // Not an untagged enum: that would refuse words such as 8080 and true without quotes.
+    // Not an untagged enum: that would refuse words like 8080 and true without quotes.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct WordsVisitor;
         impl<'de> Visitor<'de> for WordsVisitor {

@@ -159,8 +159,8 @@ async fn what_a_consumer_could_not_use_is_no_way_to_a_credential() {
         (envs, json!({"A": "CANARY\0"}), "that no environment can have"),
     ] {
         let profile = profile(json!({"extensions": [{"name": name, "extension": extension}]}));
-        let flaw = outcome(&strict, &profile).await.expect_err("no credential");
-        assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        let error = outcome(&strict, &profile).await.expect_err("no credential");
+        assert!(error.contains(expected) && !error.contains("CANARY"), "{error}");
         let ignoring = outcome(&lax, &profile).await;
         assert!(ignoring.is_ok(), "what is ignored is not read: {ignoring:?}");
     }
@@ -228,8 +228,8 @@ async fn a_plugin_that_hangs_is_ended() {
     let mut plugins = folder.plugins("echo CANARY; exec sleep 60", json!({}), json!({}));
     plugins.runner = std::sync::Arc::new(Processes::within(Duration::from_millis(300)));
     let profile = profile(json!({"server": "https://a"}));
-    let flaw = outcome(&plugins, &profile).await.expect_err("no credential");
-    assert_eq!(flaw, "the plugin took longer than 300ms and was ended");
+    let error = outcome(&plugins, &profile).await.expect_err("no credential");
+    assert_eq!(error, "the plugin took longer than 300ms and was ended");
 }
 
 #[test]

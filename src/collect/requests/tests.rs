@@ -188,9 +188,9 @@ fn the_suite_s_own_writes_count_for_nobody_but_change_versions() {
         event("3", "00:00:03", over("agent/1", "6")),
         event("4", "00:00:04", over("clusterprofile-conformance-like/1", "7")),
     ];
-    let requests = |stage: Option<Testbed>| {
+    let requests = |testbed: Option<Testbed>| {
         let mut evidence = Evidence {
-            testbed: stage,
+            testbed,
             ..Evidence::default()
         };
         merge_into(&mut evidence, read(&log));

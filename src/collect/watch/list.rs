@@ -6,12 +6,11 @@
 
 use bytes::BytesMut;
 use evidence::{LARGEST_OBJECT, Reason, ReasonId, lenient::masked};
-use http::{HeaderName, HeaderValue, Method, Request, header};
+use http::{HeaderName, HeaderValue, Method, header};
 use http_body_util::BodyExt as _;
-use kube::client::Body;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
-use tokio::task::coop::consume_budget;
+use tokio::{join, task::coop::consume_budget};
 
 use crate::connect::{ATTEMPTS, RequestFailure, TimedClient, request, retry, segment, send, within};
 
@@ -53,11 +52,14 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads a page whose items are objects of any content.
-    fn read(text: &'a str) -> Option<Self> {
-        let page: Self = serde_json::from_str(text).ok()?;
+    /// Reads a page whose items are objects of any content. Bytes of an object that are not UTF-8 must be masked: they spoil
+    /// that object, not the list.
+    fn read(text: &'a str) -> Result<Self, RequestFailure> {
         let is_object = |item: &&RawValue| item.get().starts_with('{');
-        page.items.iter().all(is_object).then_some(page)
+        match serde_json::from_str::<Self>(text) {
+            Ok(page) if page.items.iter().all(is_object) => Ok(page),
+            _ => Err(RequestFailure::broken("the answer cannot be read as a list")),
+        }
     }
 }
 
@@ -121,55 +123,62 @@ async fn pages(
     let separator = if path.contains('?') { '&' } else { '?' };
     let first = format!("{path}{separator}limit={PAGE}");
     let mut bytes = 0;
-    let (head, mut items) = page(client, &first, headers, &mut bytes, &mut each).await?;
-    let mut rest = head.rest;
-    while !rest.is_empty() {
-        if items < SMALL_PAGE {
-            client.cost.turn().await;
-        }
-        let next = format!("{first}&continue={}", segment(&rest));
-        let next = page(client, &next, headers, &mut bytes, &mut each).await;
-        let (next, read) = next.map_err(|failure| match failure.code() {
-            // Only a new list can be whole.
-            410 => RequestFailure::broken("the list expired before its last page"),
-            _ => failure,
-        })?;
-        if next.rest == rest {
+    let mut body = download(client, &first, headers, &mut bytes).await?;
+    let (mut list_version, mut token) = (None, String::new());
+    loop {
+        let text = masked(&body);
+        let page = Page::read(&text)?;
+        list_version.get_or_insert_with(|| page.metadata.resource_version.clone());
+        if !token.is_empty() && page.metadata.rest == token {
             return Err(RequestFailure::broken("the list does not end"));
         }
-        (rest, items) = (next.rest, read);
+        token.clone_from(&page.metadata.rest);
+        // The hub prepares the next page while the items of this one are read.
+        let (next, items) = join!(
+            next_page(client, &first, &page, headers, &mut bytes),
+            visit_items(client, &page, &text, &body, &mut each)
+        );
+        items?;
+        drop(text);
+        match next? {
+            Some(next) => body = next,
+            None => return Ok(list_version.unwrap_or_default()),
+        }
     }
-    Ok(head.resource_version)
 }
 
-/// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
-pub(crate) async fn list_head(
+/// Downloads the page after this one; `None` after the last one.
+async fn next_page(
     client: &TimedClient,
-    path: &str,
-) -> Result<(ListMetadata, usize), RequestFailure> {
-    let path = format!("{path}?limit=1");
-    page(client, &path, SMALL, &mut 0, &mut |_| {}).await
-}
-
-/// Reads one page, whose bytes it adds to those of the list. Returns its metadata, and the number of its items.
-async fn page(
-    client: &TimedClient,
-    path: &str,
+    first: &str,
+    page: &Page<'_>,
     headers: Headers,
     bytes: &mut u64,
-    each: &mut impl FnMut(&[u8]),
-) -> Result<(ListMetadata, usize), RequestFailure> {
-    let mut request = request(Method::GET, path)?;
-    for (name, value) in headers {
-        request
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
+) -> Result<Option<BytesMut>, RequestFailure> {
+    let token = &page.metadata.rest;
+    if token.is_empty() {
+        return Ok(None);
     }
-    let body = whole(client, request, bytes).await?;
-    // Bytes that are not UTF-8 spoil the object that they are in, not the list.
-    let text = masked(&body);
-    let page =
-        Page::read(&text).ok_or_else(|| RequestFailure::broken("the answer cannot be read as a list"))?;
+    if page.items.len() < SMALL_PAGE {
+        client.cost.turn().await;
+    }
+    let path = format!("{first}&continue={}", segment(token));
+    let body = download(client, &path, headers, bytes).await;
+    body.map(Some).map_err(|failure| match failure.code() {
+        // Only a new list can be whole.
+        410 => RequestFailure::broken("the list expired before its last page"),
+        _ => failure,
+    })
+}
+
+/// Calls `each` with the JSON of each item, without the runner's own credentials. `text` is the masked `body`.
+async fn visit_items(
+    client: &TimedClient,
+    page: &Page<'_>,
+    text: &str,
+    body: &[u8],
+    each: &mut impl FnMut(&[u8]),
+) -> Result<(), RequestFailure> {
     let redaction = client.secrets.redaction();
     for item in &page.items {
         consume_budget().await;
@@ -180,15 +189,33 @@ async fn page(
         let start = item.get().as_ptr() as usize - text.as_ptr() as usize;
         each(&redaction.redact(&body[start..start + item.get().len()]));
     }
+    Ok(())
+}
+
+/// The metadata of the list at `path`, and the number of items on its first page. Asks for a page of one item.
+pub(crate) async fn list_head(
+    client: &TimedClient,
+    path: &str,
+) -> Result<(ListMetadata, usize), RequestFailure> {
+    let body = download(client, &format!("{path}?limit=1"), SMALL, &mut 0).await?;
+    let text = masked(&body);
+    let page = Page::read(&text)?;
     Ok((page.metadata, page.items.len()))
 }
 
-/// Reads the body of a page.
-async fn whole(
+/// Downloads one page, whose bytes it adds to those of the list.
+async fn download(
     client: &TimedClient,
-    request: Request<Body>,
+    path: &str,
+    headers: Headers,
     bytes: &mut u64,
 ) -> Result<BytesMut, RequestFailure> {
+    let mut request = request(Method::GET, path)?;
+    for (name, value) in headers {
+        request
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
     let mut answer = send(client, request).await?.into_body();
     let mut whole = BytesMut::new();
     let limit = client.request_timeout;
@@ -240,8 +267,8 @@ pub(super) fn missed_reason(words: String, failure: &RequestFailure) -> Reason {
 mod tests {
     use std::{convert::Infallible, sync::Arc};
 
-    use http::Response;
-    use kube::client::Client;
+    use http::{Request, Response};
+    use kube::client::{Body, Client};
     use serde_json::json;
 
     use super::*;
@@ -304,7 +331,7 @@ mod tests {
         assert_eq!(json!(read), items);
         for empty in [r#"{"items": []}"#, r#"{"items": null, "kind": "L"}"#] {
             assert!(
-                Page::read(empty).is_some_and(|page| page.items.is_empty()),
+                Page::read(empty).is_ok_and(|page| page.items.is_empty()),
                 "{empty}"
             );
         }
@@ -317,7 +344,7 @@ mod tests {
             r#"{"items": [null]}"#,
             r#"{"items": [{}]"#,
         ] {
-            assert!(Page::read(text).is_none(), "{text}");
+            assert!(Page::read(text).is_err(), "{text}");
         }
     }
 }

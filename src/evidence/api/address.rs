@@ -30,7 +30,7 @@ pub enum Schemes {
 }
 
 named_enum! {
-    /// The flaw of an address. Its text follows a subject, for example "endpoint".
+    /// What is wrong with an address. Its text follows a subject, for example "endpoint".
     pub enum AddressFault {
         /// There is no text.
         Empty = "is empty",

@@ -78,14 +78,14 @@ pub enum WaiversError {
     #[error(transparent)]
     Unreadable(#[from] UserFileError),
     /// A waiver is invalid.
-    #[error("line {line}: waiver {number}: {flaw}")]
+    #[error("line {line}: waiver {number}: {problem}")]
     Wrong {
         /// The line where it begins.
         line: u64,
         /// Its position, counted from 1.
         number: usize,
         /// What is wrong, and what to do.
-        flaw: String,
+        problem: String,
     },
 }
 
@@ -106,7 +106,11 @@ impl Waivers {
         let mut numbers = BTreeMap::new();
         for (place, waiver) in waivers.iter().enumerate() {
             let (number, line, waiver) = (place + 1, waiver.referenced.line(), &waiver.value);
-            let wrong = |flaw| WaiversError::Wrong { line, number, flaw };
+            let wrong = |problem| WaiversError::Wrong {
+                line,
+                number,
+                problem,
+            };
             waiver.check().map_err(wrong)?;
             if let Some(first) = numbers.insert((&waiver.rule, &waiver.object), number) {
                 return Err(wrong(format!(

@@ -54,7 +54,7 @@ impl Gathered {
             if is_profile && (&profile.namespace, &profile.name) == (&object.namespace, &object.name) {
                 let behavior = behavior(&expectation.expect);
                 let what = format!("expected for {}: {behavior}", expectation.rule);
-                let draft = staged(expectation.from, Some(expectation.until), &what);
+                let draft = testbed_event(expectation.from, Some(expectation.until), &what);
                 self.drafts.push(draft);
             }
         }
@@ -62,7 +62,7 @@ impl Gathered {
         for (from, until, what) in spans(testbed) {
             if first.is_none_or(|first| until >= first) {
                 self.drafts
-                    .push(staged(from, (until > from).then_some(until), &what));
+                    .push(testbed_event(from, (until > from).then_some(until), &what));
             }
         }
     }
@@ -77,7 +77,7 @@ fn servers<'e>(evidence: &'e Evidence, profile: &ObjectRef) -> BTreeSet<&'e str>
     addresses.filter_map(|address| address.as_deref()).collect()
 }
 
-fn staged(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
+fn testbed_event(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
     Draft::from(Event {
         at: Some(at),
         until,
@@ -90,7 +90,7 @@ fn staged(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
 fn call_draft(call: &MemberCall, observed: &str) -> Draft {
     let url = &call.url;
     let (words, has_succeeded) = match &call.what {
-        CallEvent::Closed {} => return staged(call.at, None, "the member ends its connections"),
+        CallEvent::Closed {} => return testbed_event(call.at, None, "the member ends its connections"),
         CallEvent::Failed { reason } => (format!("{url}: {reason}"), false),
         CallEvent::Connected {} => (url.clone(), true),
         CallEvent::Request {

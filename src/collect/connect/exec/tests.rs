@@ -186,7 +186,7 @@ fn other_answers_are_refused_without_quoting_them() {
             "not a time in RFC 3339",
         ),
     ] {
-        let flaw = read(&answer).err().expect("no credential");
-        assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        let error = read(&answer).err().expect("no credential");
+        assert!(error.contains(expected) && !error.contains("CANARY"), "{error}");
     }
 }

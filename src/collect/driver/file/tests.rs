@@ -57,7 +57,7 @@ fn own_members_replace_fake_members() {
 }
 
 #[test]
-fn flaws_are_reported_with_their_place_and_without_secrets() {
+fn errors_are_reported_with_their_place_and_without_secrets() {
     for (text, expected) in [
         (
             "hoks: {}",

@@ -70,10 +70,10 @@ fn only_what_is_in_the_kubeconfig_itself_is_used() {
         ),
     ];
     for (cluster, user, expected) in cases {
-        let flaw = config_of_secret(&hidden(cluster, user)).expect_err("no way");
-        assert!(flaw.contains(expected) && !flaw.contains("CANARY"), "{flaw}");
+        let error = config_of_secret(&hidden(cluster, user)).expect_err("no way");
+        assert!(error.contains(expected) && !error.contains("CANARY"), "{error}");
     }
     let nowhere = Hidden(json!({"current-context": "CANARY", "contexts": []}));
-    let flaw = config_of_secret(&nowhere).expect_err("no way");
-    assert!(flaw.contains("leads to no cluster"), "{flaw}");
+    let error = config_of_secret(&nowhere).expect_err("no way");
+    assert!(error.contains("leads to no cluster"), "{error}");
 }

@@ -12,7 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    Flaw,
+    BoxedError,
     objects::path_key,
     records::{Fields, each_record, entries, mapping, patched},
     times::{Times, ca_data, moment, take},
@@ -36,7 +36,7 @@ impl<'e> PublishedObjects<'e> {
     /// - `controls`: merge patches onto a scenario that lasts until the end and whose control is not called. By default, there is
     ///   one after the beginning of each expectation, and its control is called.
     /// - `terminating`: deleted profiles that wait for finalizers.
-    pub(super) fn testbed(&self, testbed: Option<Value>) -> Result<Value, Flaw> {
+    pub(super) fn testbed(&self, testbed: Option<Value>) -> Result<Value, BoxedError> {
         let mut fields = mapping(&testbed.unwrap_or_else(|| json!({})))?;
         let [expect, terminating, outputs, hook_calls] =
             ["expect", "terminating", "outputs", "hookCalls"].map(|key| fields.remove(key));
@@ -71,7 +71,7 @@ impl<'e> PublishedObjects<'e> {
         Ok(patched(whole, fields))
     }
 
-    fn publications(&self, terminating: &Option<Value>) -> Result<Vec<Publication>, Flaw> {
+    fn publications(&self, terminating: &Option<Value>) -> Result<Vec<Publication>, BoxedError> {
         let mut publications: Vec<Publication> = Vec::new();
         for history in self.profiles {
             publications.extend(publish_all(history, |profile| Published::Profile(profile.into())));
@@ -92,7 +92,7 @@ impl<'e> PublishedObjects<'e> {
     }
 
     /// Reads an expectation. The key that is none of the common ones says what is expected, its value the profile.
-    fn expectation(&self, mut fields: Fields) -> Result<Value, Flaw> {
+    fn expectation(&self, mut fields: Fields) -> Result<Value, BoxedError> {
         fields.remove("at");
         let common = ["from", "until", "rule", "url", "member", "warn", "void"];
         let common = common.iter().filter_map(|key| fields.remove_entry(*key));
@@ -150,7 +150,7 @@ impl<'e> PublishedObjects<'e> {
     }
 
     /// The first entry of the profile that a call is `of`; of the first profile by default.
-    fn take_entry(&self, call: &mut Fields) -> Result<(&'e ClusterProfile, &'e AccessProvider), Flaw> {
+    fn take_entry(&self, call: &mut Fields) -> Result<(&'e ClusterProfile, &'e AccessProvider), BoxedError> {
         let path: Option<String> = take(call, "of")?;
         let profile = path.as_deref().map(path_key);
         let is_wanted = |one: &ClusterProfile| profile.as_ref().is_none_or(|key| ObjectKey::of(one) == *key);
@@ -159,7 +159,7 @@ impl<'e> PublishedObjects<'e> {
     }
 
     /// The calls of members. A request has a connection of its own, unless the example numbers it.
-    pub(super) fn member_calls(&self, calls: &[Value]) -> Result<Value, Flaw> {
+    pub(super) fn member_calls(&self, calls: &[Value]) -> Result<Value, BoxedError> {
         let mut number = FIRST_CONNECTION;
         let mut calls = each_record(calls, |call| {
             number += 1;
@@ -175,14 +175,14 @@ impl<'e> PublishedObjects<'e> {
         Ok(json!({"covers": self.window, "events": events}))
     }
 
-    pub(super) fn plugin_calls(&self, calls: &[Value]) -> Result<Value, Flaw> {
+    pub(super) fn plugin_calls(&self, calls: &[Value]) -> Result<Value, BoxedError> {
         let events = each_record(calls, |call| self.plugin_call(call))?;
         Ok(json!({"covers": self.window, "events": events}))
     }
 
     /// Reads a call of a member: the first server of the profile, unless `url` says otherwise. It is a request with the member's
     /// own credential, unless `event` says otherwise.
-    fn member_call(&self, mut call: Fields, number: u64) -> Result<Value, Flaw> {
+    fn member_call(&self, mut call: Fields, number: u64) -> Result<Value, BoxedError> {
         let (profile, entry) = self.take_entry(&mut call)?;
         let member = call.remove("member").unwrap_or(json!(&*profile.metadata.name));
         let request = json!({
@@ -196,7 +196,7 @@ impl<'e> PublishedObjects<'e> {
     }
 
     /// Reads a run of the plugin with the first entry of the profile. By default, it answers with the member's credential.
-    fn plugin_call(&self, mut call: Fields) -> Result<Value, Flaw> {
+    fn plugin_call(&self, mut call: Fields) -> Result<Value, BoxedError> {
         let (profile, entry) = self.take_entry(&mut call)?;
         let cluster = &entry.cluster;
         let mut extensions = cluster.extensions.iter();
@@ -228,7 +228,7 @@ fn variant(name: &str, content: Value, patch: Option<Value>) -> Value {
 }
 
 /// A scenario 5 s after the beginning of each expectation, whose control is called after 1 s.
-fn default_controls(expectations: &[Value]) -> Result<Value, Flaw> {
+fn default_controls(expectations: &[Value]) -> Result<Value, BoxedError> {
     let starts = expectations.iter().map(|expectation| expectation["from"].clone());
     let starts = starts.map(serde_json::from_value);
     let starts: BTreeSet<Timestamp> = starts.collect::<Result<_, _>>()?;

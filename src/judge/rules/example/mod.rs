@@ -97,9 +97,9 @@ impl Example {
     /// Where it has unknown keys, not exactly one world, or steps that cannot happen.
     pub fn parse(value: &Value, default: Edition) -> Result<Self, ExampleError> {
         let name = value.get("name").and_then(Value::as_str).unwrap_or("unnamed");
-        Self::read(value, default).map_err(|flaw| ExampleError {
+        Self::read(value, default).map_err(|error| ExampleError {
             example: name.to_owned(),
-            flaw,
+            error,
         })
     }
 
@@ -131,7 +131,7 @@ impl Example {
         &self.evidence
     }
 
-    fn read(value: &Value, default: Edition) -> Result<Self, Flaw> {
+    fn read(value: &Value, default: Edition) -> Result<Self, BoxedError> {
         let mut value = value.clone();
         times::fill_in(&mut value, times::BASE)?;
         let fields = value.as_object_mut().ok_or("an example is a mapping")?;
@@ -193,21 +193,21 @@ impl ExpectedFinding {
 
 /// An example that cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("failed to read the example `{example}`: {flaw}")]
+#[error("failed to read the example `{example}`: {error}")]
 pub struct ExampleError {
     /// The example's name; `unnamed` if it has none.
     pub example: String,
     /// What is wrong with it.
     #[source]
-    pub flaw: Flaw,
+    pub error: BoxedError,
 }
 
 /// What is wrong with an example: its shape, or a step that cannot happen, for example the deletion of a missing profile.
-pub type Flaw = Box<dyn Error + Send + Sync>;
+pub type BoxedError = Box<dyn Error + Send + Sync>;
 
 /// Deserializes a value and refuses unknown keys. The evidence types are lenient because a hub may serve anything, so
 /// a misspelt key in an example would have no effect.
-fn strictly<T>(part: &'static str, value: &Value) -> Result<T, Flaw>
+fn strictly<T>(part: &'static str, value: &Value) -> Result<T, BoxedError>
 where
     T: Serialize + DeserializeOwned,
 {

@@ -9,7 +9,7 @@ use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::{
-    Flaw,
+    BoxedError,
     records::mapping,
     times::{STEP_TIME, STEP_TURN, Times, ca_data, moment, stamp},
 };
@@ -177,7 +177,7 @@ pub(super) struct ExampleStep {
 }
 
 impl ExampleStep {
-    pub(super) fn read(step: &Value) -> Result<Self, Flaw> {
+    pub(super) fn read(step: &Value) -> Result<Self, BoxedError> {
         let mut fields = mapping(step)?;
         let times = Times::take(&mut fields)?;
         let mut events = fields.into_iter();
@@ -248,12 +248,12 @@ impl ExampleObjects {
     }
 
     /// Adds an object that existed before the run.
-    pub(super) fn list(&mut self, overlay: &Value) -> Result<(), Flaw> {
+    pub(super) fn list(&mut self, overlay: &Value) -> Result<(), BoxedError> {
         self.enter(overlay, [AGE, SignedDuration::ZERO], "listed")
     }
 
     /// Plays one step with its repetitions, in an example that lasts for `length`.
-    pub(super) fn play(&mut self, step: &ExampleStep, length: SignedDuration) -> Result<(), Flaw> {
+    pub(super) fn play(&mut self, step: &ExampleStep, length: SignedDuration) -> Result<(), BoxedError> {
         for (turn, at) in step.times.each() {
             if at < self.latest || at > length {
                 let message = format!("the step at {at:#} is out of order or after the end ({length:#})");
@@ -281,7 +281,7 @@ impl ExampleObjects {
     }
 
     /// Adds an object that was created and that the run saw at these times.
-    fn enter(&mut self, overlay: &Value, times: [SignedDuration; 2], origin: &str) -> Result<(), Flaw> {
+    fn enter(&mut self, overlay: &Value, times: [SignedDuration; 2], origin: &str) -> Result<(), BoxedError> {
         let [created, at] = times;
         let key = key_of(self.kind, overlay);
         if self.index_of(&key).is_ok() {
@@ -301,7 +301,7 @@ impl ExampleObjects {
         Ok(())
     }
 
-    fn change(&mut self, patch: &Value, at: SignedDuration) -> Result<(), Flaw> {
+    fn change(&mut self, patch: &Value, at: SignedDuration) -> Result<(), BoxedError> {
         let index = self.index_of(&key_of(self.kind, patch))?;
         let mut object = self.tracks[index].object.clone();
         let (spec, generation) = (object["spec"].clone(), object["metadata"]["generation"].as_i64());
@@ -318,7 +318,7 @@ impl ExampleObjects {
         Ok(())
     }
 
-    fn delete(&mut self, path: &str, at: SignedDuration) -> Result<(), Flaw> {
+    fn delete(&mut self, path: &str, at: SignedDuration) -> Result<(), BoxedError> {
         let path = path.split_once(' ').map_or(path, |(_, path)| path);
         let index = self.index_of(&path_key(path))?;
         self.tracks[index].history["deleted"] = json!(moment(at));
@@ -326,7 +326,7 @@ impl ExampleObjects {
     }
 
     /// The index of the object of that name that was not deleted.
-    fn index_of(&self, key: &ObjectKey) -> Result<usize, Flaw> {
+    fn index_of(&self, key: &ObjectKey) -> Result<usize, BoxedError> {
         let mut tracks = self.tracks.iter();
         let index = tracks.position(|track| track.key == *key && track.history.get("deleted").is_none());
         index.ok_or_else(|| format!("there is no {} {}/{}", self.kind, key.namespace, key.name).into())

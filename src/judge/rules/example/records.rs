@@ -11,16 +11,16 @@ use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Flaw,
+    BoxedError,
     objects::{MANAGER, SCHEDULER, conforming, path_key, reference, text},
     times::{Times, moment, take},
 };
 
 pub(super) type Fields = Map<String, Value>;
 
-pub(super) type ReadRecord = fn(Fields) -> Result<Value, Flaw>;
+pub(super) type ReadRecord = fn(Fields) -> Result<Value, BoxedError>;
 
-pub(super) fn mapping(record: &Value) -> Result<Fields, Flaw> {
+pub(super) fn mapping(record: &Value) -> Result<Fields, BoxedError> {
     let fields = record.as_object().cloned();
     fields.ok_or_else(|| format!("{record} is not a mapping").into())
 }
@@ -38,8 +38,8 @@ pub(super) fn patched(mut whole: Value, patch: impl Into<Value>) -> Value {
 /// Reads a list of records: `read` gets the fields of each occurrence with its time `at`.
 pub(super) fn each_record(
     records: &[Value],
-    mut read: impl FnMut(Fields) -> Result<Value, Flaw>,
-) -> Result<Vec<Value>, Flaw> {
+    mut read: impl FnMut(Fields) -> Result<Value, BoxedError>,
+) -> Result<Vec<Value>, BoxedError> {
     let mut list = Vec::new();
     for record in records {
         let mut fields = mapping(record)?;
@@ -73,7 +73,7 @@ fn refer(fields: &mut Fields, key: &str, default: Option<&str>) {
 }
 
 /// Reads requests. Those that say less are by the manager on the first profile, or by the scheduler on the first slice.
-pub(super) fn requests(records: &[Value], covers: Window, role: Role) -> Result<Value, Flaw> {
+pub(super) fn requests(records: &[Value], covers: Window, role: Role) -> Result<Value, BoxedError> {
     let (user, name) = match role.objects() {
         ObjectKind::ClusterProfile => (MANAGER, "a"),
         ObjectKind::PlacementDecision => (SCHEDULER, "web-0"),
@@ -91,7 +91,7 @@ pub(super) fn requests(records: &[Value], covers: Window, role: Role) -> Result<
 
 /// Reads a member. Its `samples` are merge patches onto one that agrees with the conforming profile; by default, there is one at
 /// the beginning.
-pub(super) fn member(mut fields: Fields) -> Result<Value, Flaw> {
+pub(super) fn member(mut fields: Fields) -> Result<Value, BoxedError> {
     fields.remove("at");
     refer(&mut fields, "profile", Some("a"));
     let samples = fields.remove("samples").unwrap_or_else(|| json!([{}]));
@@ -106,14 +106,14 @@ pub(super) fn member(mut fields: Fields) -> Result<Value, Flaw> {
 }
 
 /// Reads a call of an endpoint; by default it answered 401.
-pub(super) fn endpoint_call(mut fields: Fields) -> Result<Value, Flaw> {
+pub(super) fn endpoint_call(mut fields: Fields) -> Result<Value, BoxedError> {
     refer(&mut fields, "profile", Some("a"));
     let whole = json!({"code": 401, "endpoint": "a.default.example:6443"});
     Ok(patched(whole, fields))
 }
 
 /// Reads a login with a `secret` (namespace and name) or a `plugin`; by default it was accepted.
-pub(super) fn login(mut fields: Fields) -> Result<Value, Flaw> {
+pub(super) fn login(mut fields: Fields) -> Result<Value, BoxedError> {
     refer(&mut fields, "profile", Some("a"));
     let outcome = json!({"answer": "accepted", "user": "consumer", "allPermissions": false});
     fields.entry("outcome").or_insert(outcome);
@@ -125,13 +125,13 @@ pub(super) fn login(mut fields: Fields) -> Result<Value, Flaw> {
 }
 
 /// Reads the answer to a dry run.
-pub(super) fn probe(mut fields: Fields) -> Result<Value, Flaw> {
+pub(super) fn probe(mut fields: Fields) -> Result<Value, BoxedError> {
     refer(&mut fields, "object", Some("a"));
     Ok(fields.into())
 }
 
 /// Reads a gap. Its `object` is a profile.
-pub(super) fn gap(mut fields: Fields) -> Result<Value, Flaw> {
+pub(super) fn gap(mut fields: Fields) -> Result<Value, BoxedError> {
     fields.remove("at");
     refer(&mut fields, "object", None);
     Ok(fields.into())
@@ -168,12 +168,12 @@ pub(super) fn secret(overlay: &Value, first: Option<&ClusterProfile>) -> Value {
 static STEPS: LazyLock<Value> = LazyLock::new(|| conforming(include_str!("conforming/steps.json"), &[]));
 
 /// Reads a driver's steps. Every action was available. The profiles and slices that the run wrote to are paths.
-pub(super) fn driver(driver: &Value) -> Result<Value, Flaw> {
+pub(super) fn driver(driver: &Value) -> Result<Value, BoxedError> {
     let mut fields = mapping(driver)?;
     let steps = fields.remove("steps");
     let steps = entries(&steps).iter().map(record);
     let steps: Vec<Value> = steps.collect::<Result<_, _>>()?;
-    let mut keys = |key: &str| -> Result<Vec<ObjectKey>, Flaw> {
+    let mut keys = |key: &str| -> Result<Vec<ObjectKey>, BoxedError> {
         let paths: Option<Vec<String>> = take(&mut fields, key)?;
         Ok(paths.iter().flatten().map(|path| path_key(path)).collect())
     };
@@ -185,7 +185,7 @@ pub(super) fn driver(driver: &Value) -> Result<Value, Flaw> {
 }
 
 /// Reads a step. It begins `at` a time and ends immediately, and the run observes it for the two minutes of its patience.
-fn record(step: &Value) -> Result<Value, Flaw> {
+fn record(step: &Value) -> Result<Value, BoxedError> {
     let action = text(step, &["action"]).unwrap_or_default();
     let mut fields = mapping(&patched(STEPS[action].clone(), step.clone()))?;
     let from: SignedDuration = take(&mut fields, "at")?.ok_or("a step of the driver has a time")?;

@@ -5,7 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::Flaw;
+use super::BoxedError;
 
 /// 2026-01-01T00:00:00Z.
 pub(super) const BASE: Timestamp = Timestamp::constant(1_767_225_600, 0);
@@ -33,7 +33,7 @@ fn stamp_after(base: Timestamp, offset: SignedDuration) -> String {
 
 /// Replaces each string `${30s}` by the timestamp that is so long after `base`, and each `${CA current}` by the data of that
 /// certificate authority.
-pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), Flaw> {
+pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), BoxedError> {
     match value {
         Value::String(text) if text == STEP_TIME || text == STEP_TURN => Ok(()),
         Value::String(text) => {
@@ -59,7 +59,7 @@ pub(super) fn fill_in(value: &mut Value, base: Timestamp) -> Result<(), Flaw> {
 pub(super) fn take<T: DeserializeOwned>(
     fields: &mut Map<String, Value>,
     key: &str,
-) -> Result<Option<T>, Flaw> {
+) -> Result<Option<T>, BoxedError> {
     Ok(serde_json::from_value(fields.remove(key).unwrap_or_default())?)
 }
 
@@ -73,7 +73,7 @@ pub(super) struct Times {
 
 impl Times {
     /// Removes the keys `at`, `every`, and `times` from the fields of an event.
-    pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, Flaw> {
+    pub(super) fn take(fields: &mut Map<String, Value>) -> Result<Self, BoxedError> {
         let (first, every) = (take(fields, "at")?, take(fields, "every")?);
         let count: Option<i32> = take(fields, "times")?;
         if count.is_some() != every.is_some() {

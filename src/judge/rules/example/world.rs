@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
 use super::{
-    Flaw,
+    BoxedError,
     consumer::PublishedObjects,
     objects::{self, ExampleObjects, ExampleStep},
     records::{self, Fields, ReadRecord, each_record, entries, mapping, patched},
@@ -51,7 +51,7 @@ pub(super) struct ExampleWorld {
 }
 
 impl ExampleWorld {
-    pub(super) fn read(world: &Value, edition: Edition) -> Result<Self, Flaw> {
+    pub(super) fn read(world: &Value, edition: Edition) -> Result<Self, BoxedError> {
         let fields = mapping(&as_mapping(world, edition))?;
         Ok(Self {
             edition,
@@ -65,7 +65,7 @@ impl ExampleWorld {
     }
 
     /// The evidence that a run would collect in this world.
-    pub(super) fn evidence(mut self) -> Result<Evidence, Flaw> {
+    pub(super) fn evidence(mut self) -> Result<Evidence, BoxedError> {
         let role = self.edition.role();
         let has_testbed = role == Role::Consumer;
         let is_watched = ["observe", "steps", "driver"].iter().any(|key| self.has(key)) || has_testbed;
@@ -123,7 +123,7 @@ impl ExampleWorld {
         Ok(evidence)
     }
     /// The histories of profiles and slices, as JSON.
-    fn objects(&mut self, length: SignedDuration) -> Result<[Value; 2], Flaw> {
+    fn objects(&mut self, length: SignedDuration) -> Result<[Value; 2], BoxedError> {
         let role = self.edition.role();
         let has_writers = self.fields.remove("writers").is_none();
         let steps = self.fields.remove("steps");
@@ -138,7 +138,7 @@ impl ExampleWorld {
             (None, ObjectKind::ClusterProfile) => json!([{}]),
             (None, ObjectKind::PlacementDecision) => profiles_of_slices(entries(&slices), &steps),
         };
-        let of_kind = |kind: ObjectKind, overlays: &[Value]| -> Result<Value, Flaw> {
+        let of_kind = |kind: ObjectKind, overlays: &[Value]| -> Result<Value, BoxedError> {
             let mut objects = ExampleObjects::new(kind, self.edition, has_writers);
             overlays.iter().try_for_each(|overlay| objects.list(overlay))?;
             for step in &steps {
@@ -168,7 +168,7 @@ impl ExampleWorld {
         profiles: &[ProfileHistory],
         slices: &[SliceHistory],
         secrets: &[Value],
-    ) -> Result<Vec<Value>, Flaw> {
+    ) -> Result<Vec<Value>, BoxedError> {
         let overlays = self.fields.remove("namespaces");
         let of_profiles = profiles.iter().map(|history| &*history.last().metadata.namespace);
         let of_slices = slices.iter().map(|history| &*history.last().metadata.namespace);
@@ -185,7 +185,7 @@ impl ExampleWorld {
         Ok(all.into_values().collect())
     }
 
-    fn header(&mut self, window: Window) -> Result<Value, Flaw> {
+    fn header(&mut self, window: Window) -> Result<Value, BoxedError> {
         let version = objects::api_version(self.edition);
         let versions = json!([{"name": version, "immutableManager": true, "statusSubresource": true}]);
         let versions = self.fields.remove("served").unwrap_or(versions);
@@ -206,7 +206,7 @@ impl ExampleWorld {
     }
 
     /// Reads the records of the run, in place.
-    fn records(&mut self, window: Window) -> Result<(), Flaw> {
+    fn records(&mut self, window: Window) -> Result<(), BoxedError> {
         let role = self.edition.role();
         let lists: [(&str, ReadRecord); 5] = [
             ("probes", records::probe),
@@ -242,8 +242,8 @@ impl ExampleWorld {
     fn replace(
         &mut self,
         key: &str,
-        read: impl FnOnce(&Option<Value>) -> Result<Value, Flaw>,
-    ) -> Result<(), Flaw> {
+        read: impl FnOnce(&Option<Value>) -> Result<Value, BoxedError>,
+    ) -> Result<(), BoxedError> {
         let value = self.fields.remove(key);
         self.fields.insert(key.to_owned(), read(&value)?);
         Ok(())
@@ -315,7 +315,7 @@ fn profiles_of_slices(slices: &[Value], steps: &[ExampleStep]) -> Value {
 }
 
 /// Makes histories those of a dump.
-fn remove_times<T>(histories: &mut [History<T>]) -> Result<(), Flaw> {
+fn remove_times<T>(histories: &mut [History<T>]) -> Result<(), BoxedError> {
     for history in histories {
         let [version] = &mut history.versions[..] else {
             return Err("a dump, without a window, has no steps".into());
@@ -325,7 +325,7 @@ fn remove_times<T>(histories: &mut [History<T>]) -> Result<(), Flaw> {
     Ok(())
 }
 
-fn sort<T>(log: &mut Option<Log<T>>, window: Window, at: fn(&T) -> Timestamp) -> Result<(), Flaw> {
+fn sort<T>(log: &mut Option<Log<T>>, window: Window, at: fn(&T) -> Timestamp) -> Result<(), BoxedError> {
     let is_outside = |event: &T| at(event) < window.from || window.until < at(event);
     if log.iter().flat_map(|log| &log.events).any(is_outside) {
         return Err("a logged event is outside of the observed time".into());
