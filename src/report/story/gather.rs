@@ -106,7 +106,7 @@ impl Gathered {
         // The effect of a step comes after it, even at the same time.
         gathered.drafts.sort_by_key(|Draft { event, .. }| {
             let rank = match event.what {
-                What::Unwatched | What::Step | What::Testbed => 0,
+                What::Unwatched | What::Step | What::Staged => 0,
                 What::Member | What::Called | What::Plugin => 2,
                 _ => 1,
             };

@@ -147,7 +147,7 @@ pub(crate) enum What {
     /// The driver acted.
     Step,
     /// The testbed acted: a scenario, a hook, an end of connections.
-    Testbed,
+    Staged,
     /// The consumer called the member.
     Called,
     /// The consumer ran the credential plugin for the member.
@@ -215,7 +215,7 @@ impl Event {
             What::Changed => "changed",
             What::Member => "member answered",
             What::Step => "driver",
-            What::Testbed => "testbed",
+            What::Staged => "testbed",
             What::Called if self.count > 1 => return format!("consumer called {} times, last", self.count),
             What::Called => "consumer called",
             What::Plugin if self.count > 1 => return format!("plugin ran {} times, last", self.count),

@@ -82,7 +82,7 @@ fn testbed_event(at: Timestamp, until: Option<Timestamp>, what: &str) -> Draft {
         at: Some(at),
         until,
         detail: clean(what),
-        ..Event::of(What::Testbed)
+        ..Event::of(What::Staged)
     })
 }
 
