@@ -16,8 +16,11 @@ use crate::connect::{ATTEMPTS, RequestFailure, TimedClient, request, retry, segm
 
 /// How many items a page has at most, as with kubectl. Servers may send smaller ones.
 const PAGE: usize = 500;
-/// The largest page in bytes: a page is in memory as a whole.
-const LARGEST_PAGE: usize = 64 << 20;
+/// How many profiles or slices a page has at most. API servers answer only the first page from memory: for the later ones
+/// they read etcd as soon as nothing has changed for some minutes, which takes them ten times as long.
+const PAGE_OF_TRACKED: usize = 10_000;
+/// The largest page in bytes: up to two pages are in memory as a whole.
+const LARGEST_PAGE: usize = 256 << 20;
 /// Pages with fewer items are not asked for immediately: the hub is spared.
 const SMALL_PAGE: usize = 100;
 
@@ -102,6 +105,16 @@ pub(crate) async fn fold_list<A: Default>(
     Ok(sum)
 }
 
+/// Lists all profiles or slices at `path`, like [`list`], in large pages.
+pub(super) async fn list_tracked(
+    client: &TimedClient,
+    path: &str,
+    each: impl FnMut(&[u8]),
+) -> Result<String, RequestFailure> {
+    let listing = pages(client, path, OBJECTS, PAGE_OF_TRACKED, each);
+    within(client.list_timeout, NO_WHOLE_LIST, listing).await
+}
+
 /// Lists what is at `path` by requests with these headers.
 /// Items may have been handed on before a failure.
 pub(crate) async fn list_with(
@@ -110,7 +123,7 @@ pub(crate) async fn list_with(
     headers: Headers,
     each: impl FnMut(&[u8]),
 ) -> Result<String, RequestFailure> {
-    let listing = pages(client, path, headers, each);
+    let listing = pages(client, path, headers, PAGE, each);
     within(client.list_timeout, NO_WHOLE_LIST, listing).await
 }
 
@@ -118,10 +131,11 @@ async fn pages(
     client: &TimedClient,
     path: &str,
     headers: Headers,
+    limit: usize,
     mut each: impl FnMut(&[u8]),
 ) -> Result<String, RequestFailure> {
     let separator = if path.contains('?') { '&' } else { '?' };
-    let first = format!("{path}{separator}limit={PAGE}");
+    let first = format!("{path}{separator}limit={limit}");
     let mut bytes = 0;
     let mut body = download(client, &first, headers, &mut bytes).await?;
     let (mut list_version, mut token) = (None, String::new());

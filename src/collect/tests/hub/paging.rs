@@ -23,7 +23,10 @@ fn paging(world: &World, answer: impl Fn(&str) -> Option<Response<Body>> + Send 
             if let Some(answered) = answer(&uri) {
                 return Ok(answered);
             }
-            let uri = uri.replace("limit=500", "limit=2").replace(AFTER_EMPTY, "");
+            let uri = uri
+                .replace("limit=10000", "limit=2")
+                .replace("limit=500", "limit=2")
+                .replace(AFTER_EMPTY, "");
             let paged: Uri = uri.parse().expect("a path");
             *request.uri_mut() = paged;
             hub.send(request).await
@@ -71,7 +74,7 @@ async fn a_list_that_expires_between_its_pages_is_read_anew() {
     let mut world = World::of(&["a", "b", "c"]).await;
     let expired = AtomicUsize::new(0);
     world.hub.connection.client = paging(&world, move |uri| {
-        let is_rest = uri.contains("clusterprofiles?limit=500&continue=");
+        let is_rest = uri.contains("clusterprofiles?limit=10000&continue=");
         let is_first = is_rest && expired.fetch_add(1, Ordering::Relaxed) == 0;
         let status = json!({"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"});
         let body = Body::from(status.to_string().into_bytes());

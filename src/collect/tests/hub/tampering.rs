@@ -20,14 +20,14 @@ use super::*;
 type Pieces = std::pin::Pin<Box<dyn futures::Stream<Item = Result<Frame<Bytes>, Infallible>> + Send>>;
 
 impl World {
-    /// The same hub, with `tamper` between it and us: it gets the request's path and query, and gets the pieces of
-    /// the answer.
+    /// The hub behind a proxy with pages of 500: `tamper` gets the request's path and query, and the pieces of the answer.
     fn tampered(mut self, tamper: impl Fn(&str, Pieces) -> Pieces + Send + Sync + 'static) -> Self {
         let (direct, tamper) = (self.hub.connection.client.clone(), Arc::new(tamper));
-        let between = tower::service_fn(move |request: Request<Body>| {
+        let between = tower::service_fn(move |mut request: Request<Body>| {
             let (direct, tamper) = (direct.clone(), Arc::clone(&tamper));
             async move {
-                let uri = request.uri().to_string();
+                let uri = request.uri().to_string().replace("limit=10000", "limit=500");
+                *request.uri_mut() = uri.parse().expect("a path");
                 let (head, body) = direct.send(request).await?.into_parts();
                 let pieces = body
                     .into_data_stream()
