@@ -190,7 +190,7 @@ impl Run<'_> {
         self.evidence.is_whole(kind)
     }
 
-    /// The namespaces whose Secrets the runner may list; an empty name means all.
+    /// The namespaces in which the runner may list Secrets; an empty name means all.
     fn secret_places(&self) -> Vec<String> {
         secret_places(&self.context.permissions, &self.plan.scope.namespaces)
     }

@@ -150,7 +150,7 @@ async fn a_flood_is_bounded_and_ends_the_subprocess() {
 #[tokio::test]
 async fn a_late_subprocess_is_killed() {
     let folder = Folder::new();
-    // Only its group shows whose child it is.
+    // Only its process group shows its parent.
     let script = "env -i sleep 60 & echo $! > child; wait";
     let (end, _) = folder.run(script, Duration::from_secs(1)).await;
     assert_eq!(end.to_string(), "took longer than 1s and was ended");

@@ -14,11 +14,6 @@ use tokio::{join, task::coop::consume_budget};
 
 use crate::connect::{ATTEMPTS, RequestFailure, TimedClient, request, retry, segment, send, within};
 
-/// How many items a page has at most, as with kubectl. Servers may send smaller ones.
-const PAGE: usize = 500;
-/// How many profiles or slices a page has at most. API servers answer only the first page from memory: for the later ones
-/// they read etcd as soon as nothing has changed for some minutes, which takes them ten times as long.
-const PAGE_OF_TRACKED: usize = 10_000;
 /// The largest page in bytes: up to two pages are in memory as a whole.
 const LARGEST_PAGE: usize = 256 << 20;
 /// Pages with fewer items are not asked for immediately: the hub is spared.
@@ -27,23 +22,46 @@ const SMALL_PAGE: usize = 100;
 /// Why a list is missing that began.
 pub(super) const NO_WHOLE_LIST: &str = "no whole list came";
 
-/// Headers of a request, other than those that all requests have.
-type Headers = &'static [(HeaderName, &'static str)];
+/// What a list asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct ListOptions {
+    /// Headers other than those that all requests have.
+    headers: &'static [(HeaderName, &'static str)],
+    /// How many items a page has at most. Servers may send smaller ones.
+    limit: usize,
+}
 
-/// Asks for whole objects.
-const OBJECTS: Headers = &[(header::ACCEPT, "application/json")];
+/// Asks for whole objects, in pages as kubectl does.
+const OBJECTS: ListOptions = ListOptions {
+    headers: &[(header::ACCEPT, "application/json")],
+    limit: 500,
+};
+/// Asks for profiles or slices. API servers answer only the first page from memory: for the later ones they read etcd as
+/// soon as nothing has changed for some minutes, which takes them ten times as long.
+pub(super) const TRACKED: ListOptions = ListOptions {
+    limit: 10_000,
+    ..OBJECTS
+};
 /// Asks for metadata alone, of objects whose content must not arrive.
-pub(crate) const METADATA: Headers = &[(
-    header::ACCEPT,
-    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-)];
+pub(crate) const METADATA: ListOptions = ListOptions {
+    headers: &[(
+        header::ACCEPT,
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+    )],
+    ..OBJECTS
+};
 /// Asks for metadata, or for whole objects from servers that cannot leave out the rest.
 const PREFER_METADATA: &str =
     "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
-pub(crate) const SMALL: Headers = &[(header::ACCEPT, PREFER_METADATA)];
+pub(crate) const SMALL: ListOptions = ListOptions {
+    headers: &[(header::ACCEPT, PREFER_METADATA)],
+    ..OBJECTS
+};
 /// Does the same, and closes the connection.
-pub(crate) const SMALL_AND_LAST: Headers =
-    &[(header::ACCEPT, PREFER_METADATA), (header::CONNECTION, "close")];
+pub(crate) const SMALL_AND_LAST: ListOptions = ListOptions {
+    headers: &[(header::ACCEPT, PREFER_METADATA), (header::CONNECTION, "close")],
+    ..OBJECTS
+};
 
 /// A page of a list.
 #[derive(Deserialize)]
@@ -55,8 +73,8 @@ struct Page<'a> {
 }
 
 impl<'a> Page<'a> {
-    /// Reads a page whose items are objects of any content. Bytes of an object that are not UTF-8 must be masked: they spoil
-    /// that object, not the list.
+    /// Reads a page with objects of any content as its items. Bytes that are not UTF-8 must be masked: they spoil an
+    /// object, not the list.
     fn read(text: &'a str) -> Result<Self, RequestFailure> {
         let is_object = |item: &&RawValue| item.get().starts_with('{');
         match serde_json::from_str::<Self>(text) {
@@ -105,58 +123,48 @@ pub(crate) async fn fold_list<A: Default>(
     Ok(sum)
 }
 
-/// Lists all profiles or slices at `path`, like [`list`], in large pages.
-pub(super) async fn list_tracked(
-    client: &TimedClient,
-    path: &str,
-    each: impl FnMut(&[u8]),
-) -> Result<String, RequestFailure> {
-    let listing = pages(client, path, OBJECTS, PAGE_OF_TRACKED, each);
-    within(client.list_timeout, NO_WHOLE_LIST, listing).await
-}
-
-/// Lists what is at `path` by requests with these headers.
+/// Lists what is at `path` with these options.
 /// Items may have been handed on before a failure.
 pub(crate) async fn list_with(
     client: &TimedClient,
     path: &str,
-    headers: Headers,
+    options: ListOptions,
     each: impl FnMut(&[u8]),
 ) -> Result<String, RequestFailure> {
-    let listing = pages(client, path, headers, PAGE, each);
+    let listing = pages(client, path, options, each);
     within(client.list_timeout, NO_WHOLE_LIST, listing).await
 }
 
 async fn pages(
     client: &TimedClient,
     path: &str,
-    headers: Headers,
-    limit: usize,
+    options: ListOptions,
     mut each: impl FnMut(&[u8]),
 ) -> Result<String, RequestFailure> {
     let separator = if path.contains('?') { '&' } else { '?' };
-    let first = format!("{path}{separator}limit={limit}");
+    let first = format!("{path}{separator}limit={}", options.limit);
     let mut bytes = 0;
-    let mut body = download(client, &first, headers, &mut bytes).await?;
-    let (mut list_version, mut token) = (None, String::new());
+    let mut body = download(client, &first, options, &mut bytes).await?;
+    let (mut list_version, mut token) = (String::new(), String::new());
     loop {
         let text = masked(&body);
         let page = Page::read(&text)?;
-        list_version.get_or_insert_with(|| page.metadata.resource_version.clone());
-        if !token.is_empty() && page.metadata.rest == token {
+        if token.is_empty() {
+            list_version.clone_from(&page.metadata.resource_version);
+        } else if page.metadata.rest == token {
             return Err(RequestFailure::broken("the list does not end"));
         }
         token.clone_from(&page.metadata.rest);
         // The hub prepares the next page while the items of this one are read.
         let (next, items) = join!(
-            next_page(client, &first, &page, headers, &mut bytes),
+            next_page(client, &first, &page, options, &mut bytes),
             visit_items(client, &page, &text, &body, &mut each)
         );
         items?;
         drop(text);
         match next? {
             Some(next) => body = next,
-            None => return Ok(list_version.unwrap_or_default()),
+            None => return Ok(list_version),
         }
     }
 }
@@ -166,7 +174,7 @@ async fn next_page(
     client: &TimedClient,
     first: &str,
     page: &Page<'_>,
-    headers: Headers,
+    options: ListOptions,
     bytes: &mut u64,
 ) -> Result<Option<BytesMut>, RequestFailure> {
     let token = &page.metadata.rest;
@@ -177,7 +185,7 @@ async fn next_page(
         client.cost.turn().await;
     }
     let path = format!("{first}&continue={}", segment(token));
-    let body = download(client, &path, headers, bytes).await;
+    let body = download(client, &path, options, bytes).await;
     body.map(Some).map_err(|failure| match failure.code() {
         // Only a new list can be whole.
         410 => RequestFailure::broken("the list expired before its last page"),
@@ -217,15 +225,15 @@ pub(crate) async fn list_head(
     Ok((page.metadata, page.items.len()))
 }
 
-/// Downloads one page, whose bytes it adds to those of the list.
+/// Downloads one page, and adds its bytes to those of the list.
 async fn download(
     client: &TimedClient,
     path: &str,
-    headers: Headers,
+    options: ListOptions,
     bytes: &mut u64,
 ) -> Result<BytesMut, RequestFailure> {
     let mut request = request(Method::GET, path)?;
-    for (name, value) in headers {
+    for (name, value) in options.headers {
         request
             .headers_mut()
             .insert(name, HeaderValue::from_static(value));

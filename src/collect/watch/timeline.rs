@@ -21,7 +21,7 @@ use self::confirm::{Ended, Stream};
 use super::{
     backoff::Backoff,
     lines::{WatchEvent, WatchLines},
-    list::{NO_WHOLE_LIST, check_history, list_tracked, missed_reason},
+    list::{NO_WHOLE_LIST, TRACKED, check_history, list_with, missed_reason},
     record::{HistoryRecord, Pass},
 };
 use crate::{
@@ -430,7 +430,7 @@ impl<T: Tracked> Watch<T> {
     async fn list(&mut self, origin: Origin) -> Result<(), RequestFailure> {
         let pass = self.begin(origin);
         let each = |json: &[u8]| drop(self.record.lock().met(json, pass, self.clock.now()));
-        let resource_version = list_tracked(&self.client, &self.path, each).await?;
+        let resource_version = list_with(&self.client, &self.path, TRACKED, each).await?;
         if resource_version.is_empty() {
             return Err(RequestFailure::broken("the hub's list has no resourceVersion"));
         }

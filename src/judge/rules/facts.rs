@@ -258,7 +258,7 @@ impl Applies {
         }
     }
 
-    /// The level and whose words the rule has, for example `MUST explicit`.
+    /// The level and the basis of the rule, for example `MUST explicit`.
     pub fn weight(&self) -> String {
         format!("{} {}", self.level, self.basis)
     }

@@ -231,6 +231,12 @@ fn slice(name: &str, namespace: &str, profiles: &[&str]) -> Value {
     })
 }
 
+/// A request's path and query, with pages of this size where it lists in pages.
+fn with_pages_of(size: usize, uri: &str) -> String {
+    let limit = format!("limit={size}");
+    uri.replace("limit=10000", &limit).replace("limit=500", &limit)
+}
+
 fn plan(seconds: u64) -> Plan {
     Plan {
         probe: EvidenceRequest::No("not here".into()),

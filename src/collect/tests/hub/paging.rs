@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use http::{Response, Uri};
+use http::Response;
 use kube::client::Body;
 
 use super::*;
@@ -23,12 +23,8 @@ fn paging(world: &World, answer: impl Fn(&str) -> Option<Response<Body>> + Send 
             if let Some(answered) = answer(&uri) {
                 return Ok(answered);
             }
-            let uri = uri
-                .replace("limit=10000", "limit=2")
-                .replace("limit=500", "limit=2")
-                .replace(AFTER_EMPTY, "");
-            let paged: Uri = uri.parse().expect("a path");
-            *request.uri_mut() = paged;
+            let uri = with_pages_of(2, &uri).replace(AFTER_EMPTY, "");
+            *request.uri_mut() = uri.parse().expect("a path");
             hub.send(request).await
         }
     });

@@ -17,7 +17,7 @@ pub(super) fn rule(verbs: &[&str], group: &str, resource: &str, namespace: &str)
 }
 
 impl World {
-    /// The same hub, for a user with these rules only.
+    /// This hub, for a user with only these rules.
     pub(super) fn with_rules(mut self, rules: Vec<PolicyRule>) -> Self {
         self.server.add_user(User::with_rules("reader", rules));
         self.hub.connection.client = self.server.client("reader");

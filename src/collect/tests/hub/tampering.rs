@@ -26,7 +26,7 @@ impl World {
         let between = tower::service_fn(move |mut request: Request<Body>| {
             let (direct, tamper) = (direct.clone(), Arc::clone(&tamper));
             async move {
-                let uri = request.uri().to_string().replace("limit=10000", "limit=500");
+                let uri = with_pages_of(500, &request.uri().to_string());
                 *request.uri_mut() = uri.parse().expect("a path");
                 let (head, body) = direct.send(request).await?.into_parts();
                 let pieces = body

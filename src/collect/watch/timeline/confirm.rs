@@ -18,7 +18,7 @@ use crate::{
     connect::{RequestFailure, TimedClient, retry},
     watch::{
         lines::WatchLines,
-        list::{check_newer, list_tracked, missed_reason},
+        list::{TRACKED, check_newer, list_with, missed_reason},
         record::HistoryRecord,
     },
 };
@@ -241,7 +241,7 @@ async fn compare<T: Tracked>(
 ) -> Result<Unseen, RequestFailure> {
     let pass = record.lock().begin(Origin::Relisted);
     let mut versions = Vec::new();
-    let newest = list_tracked(client, path, |json| {
+    let newest = list_with(client, path, TRACKED, |json| {
         versions.extend(record.lock().compare(json, pass))
     })
     .await?;

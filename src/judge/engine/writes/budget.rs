@@ -272,9 +272,9 @@ impl<'e> Spendings<'e> {
     pub fn of(evidence: &'e Evidence) -> Self {
         let hub = Hub::of(evidence);
         let mut spendings: HashMap<(&str, &str), Vec<Spending>> = HashMap::default();
-        for of_name in writes_by_name::<ClusterProfile>(&hub, CountedWrites::Status) {
-            let buckets = spendings.entry(of_name.name).or_default();
-            for writes in of_name.of_each_object(CountedWrites::Status) {
+        for writes_to_name in writes_by_name::<ClusterProfile>(&hub, CountedWrites::Status) {
+            let buckets = spendings.entry(writes_to_name.name).or_default();
+            for writes in writes_to_name.of_each_object(CountedWrites::Status) {
                 buckets.push(Spending {
                     source: writes.source,
                     draws: draws(&writes),
@@ -294,7 +294,7 @@ impl<'e> Spendings<'e> {
 /// The implementation's writes, and the balance of the budget after each.
 fn draws(writes: &Writes<'_, '_, ClusterProfile>) -> Vec<Draw> {
     let ahead = match writes.source {
-        WriteSource::AuditLog => skew(writes.of_name.hub.evidence),
+        WriteSource::AuditLog => skew(writes.writes_to_name.hub.evidence),
         WriteSource::Watch => 0,
     };
     let WritesByAuthor { own, .. } = writes.by_author();

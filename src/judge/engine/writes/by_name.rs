@@ -102,7 +102,7 @@ impl<'h, 'e, T: Judged> WritesToName<'h, 'e, T> {
 
     pub(super) fn of_each_object(&'h self, count: CountedWrites) -> Vec<Writes<'h, 'e, T>> {
         let writes = |source, history, writes| Writes {
-            of_name: self,
+            writes_to_name: self,
             count,
             source,
             history,

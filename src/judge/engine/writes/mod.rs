@@ -55,7 +55,7 @@ pub(crate) struct WritesByAuthor<'w, 'e, T> {
 
 /// All writes to one object, in order: one uid, from its creation to its deletion.
 pub(crate) struct Writes<'h, 'e, T> {
-    of_name: &'h WritesToName<'h, 'e, T>,
+    writes_to_name: &'h WritesToName<'h, 'e, T>,
     count: CountedWrites,
     source: WriteSource,
     /// The object; none if only the audit log knows it.
@@ -128,7 +128,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     }
 
     pub(crate) fn author(&self, write: &ObjectWrite<'e, T>) -> Attribution<'e> {
-        let authors = T::authors(self.of_name.hub);
+        let authors = T::authors(self.writes_to_name.hub);
         let (Some(change), Some(_)) = (&write.change, write.versions()) else {
             return match write.request {
                 Some(request) if self.count == CountedWrites::Changing && request.changed.is_none() => {
@@ -148,7 +148,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The author of the object's creation, or the owner of a field if it was there from the beginning.
     pub(crate) fn creator(&self, field: &str) -> Attribution<'e> {
         match self.history {
-            Some(history) => T::authors(self.of_name.hub).creator(history, field),
+            Some(history) => T::authors(self.writes_to_name.hub).creator(history, field),
             None => Attribution::unknown(NO_RESPONSES),
         }
     }
@@ -156,11 +156,13 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The author of the object's deletion, and when the watch reported it; none if it was not deleted.
     pub(crate) fn deletion(&self) -> Option<(Attribution<'e>, Micros)> {
         let history = self.history?;
-        let deleted = history.deleted.filter(|deleted| self.of_name.judges(*deleted))?;
+        let deleted = history
+            .deleted
+            .filter(|deleted| self.writes_to_name.judges(*deleted))?;
         let reported_at = deleted.as_microsecond();
         let edge = Edge::between(reported_at.saturating_sub(LATE), reported_at);
         Some((
-            T::authors(self.of_name.hub).of_deletion(history, edge),
+            T::authors(self.writes_to_name.hub).of_deletion(history, edge),
             reported_at,
         ))
     }
@@ -168,7 +170,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The versions of the object, without those after the run's first write.
     pub(crate) fn versions(&self) -> impl Iterator<Item = &'e T> {
         let versions = self.history.into_iter().flat_map(|history| &history.versions);
-        let versions = versions.filter(|version| self.of_name.judges(version.received()));
+        let versions = versions.filter(|version| self.writes_to_name.judges(version.received()));
         versions.map(|version| &version.object)
     }
 
@@ -203,7 +205,7 @@ impl<'h, 'e, T: Judged> Writes<'h, 'e, T> {
     /// The answer about the writes that the evidence shows, unless it lacks some that may violate the rule.
     pub(crate) fn unless_missed(&self, answer: Answer) -> Answer {
         let may_be_violated = matches!(answer, Answer::Kept | Answer::NotApplicable);
-        let is_missed = |history| self.of_name.has_unobserved_writes(history);
+        let is_missed = |history| self.writes_to_name.has_unobserved_writes(history);
         if may_be_violated && self.source == WriteSource::Watch && self.history.is_some_and(is_missed) {
             Answer::Unknown(MISSED)
         } else {
@@ -275,19 +277,19 @@ impl<T> WritesRule<T> {
 }
 
 impl<T: Judged> WritesRule<T> {
-    fn judge<'e>(&self, hub: &Hub<'e>, of_name: &WritesToName<'_, 'e, T>, findings: &mut Findings) {
+    fn judge<'e>(&self, hub: &Hub<'e>, writes_to_name: &WritesToName<'_, 'e, T>, findings: &mut Findings) {
         if let Some((shows, absence)) = self.needs
-            && of_name.requests.iter().any(|request| !shows(request))
+            && writes_to_name.requests.iter().any(|request| !shows(request))
         {
             findings.not_asked(absence);
         }
-        for writes in of_name.of_each_object(self.count) {
+        for writes in writes_to_name.of_each_object(self.count) {
             if matches!(self.count, CountedWrites::Status | CountedWrites::Changing) {
                 findings.note(writes.source.note());
             }
             match (self.check)(&writes, hub) {
                 Answer::Unknown(reason) => findings.cannot_tell_unless_found(reason),
-                answer => findings.count(answer.on(|| of_name.object())),
+                answer => findings.count(answer.on(|| writes_to_name.object())),
             }
         }
     }
@@ -295,8 +297,8 @@ impl<T: Judged> WritesRule<T> {
 
 impl<T: Judged> Evaluate for WritesRule<T> {
     fn evaluate(&self, hub: &Hub, findings: &mut Findings) {
-        for of_name in writes_by_name(hub, self.count) {
-            self.judge(hub, &of_name, findings);
+        for writes_to_name in writes_by_name(hub, self.count) {
+            self.judge(hub, &writes_to_name, findings);
         }
     }
 }

@@ -67,7 +67,7 @@ async fn only_profiles_of_the_runs_own_members_are_written_to() {
     // created twice, and deleted twice, as is the profile of a member once.
     assert_eq!((counts("create"), counts("delete"), counts("patch")), (2, 3, 7));
 
-    // Rules judge what the run has not written to, whoever created it.
+    // Rules judge every object that the run has not written to.
     let judged = seen
         .evidence
         .histories()

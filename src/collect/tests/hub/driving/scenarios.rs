@@ -122,7 +122,7 @@ async fn an_idle_manager_gets_its_whole_time() {
     assert_eq!(reason(deleted), "no profile of the member was found");
     let left = seen.step(Scenario::JoinAndLeave, DriverAction::Leave);
     assert!(took(left) <= 2, "{left:?}");
-    // Next to what is there, an object of another manager can be put all the same.
+    // An object of another manager can still be created next to these.
     let foreign = seen.step(Scenario::ForeignProfile, DriverAction::PutForeignProfile);
     assert_eq!(reason(foreign), "");
     assert_eq!(manager.joined(), [].into());
