@@ -7,6 +7,7 @@ mod laws;
 #[path = "../../../src/judge/tests/support/less.rs"]
 mod less;
 mod loss;
+mod removal;
 
 use std::{collections::BTreeMap, env};
 
