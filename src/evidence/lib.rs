@@ -4,6 +4,7 @@
 //! reason, so that a rule can distinguish "not broken" from "not seen".
 
 pub mod api;
+pub mod certificate;
 pub mod dump;
 mod evidence;
 pub mod file;

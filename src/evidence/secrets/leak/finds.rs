@@ -10,7 +10,6 @@ use base64::{
 use regex::Captures;
 use rustls_pki_types::PrivateKeyDer;
 use serde_json::Value;
-use x509_parser::{certificate::X509Certificate, prelude::FromDer as _};
 
 use super::{
     Grade,
@@ -22,6 +21,7 @@ use super::{
     scan,
     values::{looks_random, says_nothing},
 };
+use crate::certificate::Certificate;
 
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_padding_mode(DecodePaddingMode::Indifferent)
@@ -158,15 +158,8 @@ fn is_client_certificate(der: &[u8]) -> bool {
     if !matches!(der, [0x30, 0x82, ..]) {
         return false;
     }
-    let Ok((_, certificate)) = X509Certificate::from_der(der) else {
-        return false;
-    };
-    let usage = certificate.extended_key_usage().ok().flatten();
-    !certificate.is_ca()
-        && usage.is_some_and(|usage| {
-            let usage = usage.value;
-            usage.client_auth && !usage.server_auth && !usage.any
-        })
+    Certificate::read(der)
+        .is_ok_and(|(certificate, _)| certificate.is_for_clients_only() && !certificate.is_ca())
 }
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {

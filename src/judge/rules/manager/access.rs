@@ -6,9 +6,9 @@ use evidence::{
         AccessProvider, Cluster,
         address::{Address, Schemes, url_fault},
     },
+    certificate::Certificate,
 };
 use rustls_pki_types::{CertificateDer, pem::PemObject as _};
-use x509_parser::{certificate::X509CertificateParser, nom::Parser as _};
 
 use crate::{
     engine::CLOCKS_APART,
@@ -300,11 +300,13 @@ fn validities(ca_data: &str) -> Vec<(Micros, Micros)> {
     let pem = decode_base64(ca_data).unwrap_or_default();
     let blocks = CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok);
     let validities = blocks.filter_map(|der| {
-        let mut parser = X509CertificateParser::new().with_deep_parse_extensions(false);
-        let (rest, certificate) = parser.parse(&der).ok()?;
-        let validity = certificate.validity();
-        let times = [validity.not_before, validity.not_after].map(|time| time.timestamp() * SECOND);
-        rest.is_empty().then_some(times.into())
+        let (certificate, rest) = Certificate::read(&der).ok()?;
+        let (not_before, not_after) = certificate.validity().ok()?;
+        let period = (
+            not_before.cast_signed() * SECOND,
+            not_after.cast_signed() * SECOND,
+        );
+        rest.is_empty().then_some(period)
     });
     validities.collect()
 }
