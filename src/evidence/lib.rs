@@ -31,6 +31,7 @@ mod read {
     pub(crate) mod files;
     pub(crate) mod input;
     pub mod lenient;
+    pub mod strict;
     pub mod user_file;
 }
 pub mod runs;
@@ -55,6 +56,6 @@ pub use evidence::{Evidence, Input};
 pub use file::{checksum::Checksum, json_schema};
 pub use objects::*;
 pub use observation::{about::*, gaps::*, header::*, reason::*};
-pub use read::{files::*, input::*, lenient, user_file};
+pub use read::{files::*, input::*, lenient, strict, user_file};
 pub use secrets::{digest::*, leak, redact, secret::*};
 pub use seen::{consumer::*, crd, driver::*, member::*, request::*, testbed::*};

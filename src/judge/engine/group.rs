@@ -241,7 +241,7 @@ impl<T: Judged, K: Ord + Clone> Group<T, K> {
             let objects = timeline.objects(place).unwrap_or_default();
             let members = objects.iter().filter(|version| is_member(version));
             let mut members: Vec<&T> = members.map(|version| &version.object).collect();
-            members.sort_by_key(|object| places.get(&*object.metadata().uid));
+            put_in_order(&mut members, &places);
             if self.skips_terminating && self.has_terminating(key, objects, hub) {
                 members.clear();
             }
@@ -288,6 +288,16 @@ fn compares<T: Judged>(touches: &Touches, version: &Version<T>) -> bool {
     touch.is_none_or(|touch| version.received().as_microsecond() < *touch)
 }
 
+/// Sorts objects by the places of their histories.
+fn put_in_order<T: Judged>(objects: &mut [&T], places: &HashMap<&str, usize>) {
+    objects.sort_by_key(|object| places.get(&*object.metadata().uid));
+}
+
+/// Sorts by key alone: what has the same key keeps its order.
+fn sort_by_key<T, K: Ord>(members: &mut [KeyedHistory<T, K>]) {
+    members.sort_by(|(one, _), (other, _)| one.cmp(other));
+}
+
 /// The answer without findings on objects of other implementations.
 fn without_findings_on<T: Judged>(answer: Answer, context: &[&History<T>]) -> Answer {
     let is_on_context = |finding: &Finding| {
@@ -323,12 +333,11 @@ impl<T: Judged, K: Ord + Clone + Send + Sync> Evaluate for Group<T, K> {
             }
             members.extend(keys.into_iter().map(|key| (key, *history)));
         }
-        // Both sorts are stable: the members of a group stay in order.
-        members.sort_by(|(one, _), (other, _)| one.cmp(other));
+        sort_by_key(&mut members);
         let later = self.later_members(hub, &comparable, &touches, &members);
         if !later.is_empty() {
             members.extend(later);
-            members.sort_by(|(one, _), (other, _)| one.cmp(other));
+            sort_by_key(&mut members);
         }
         for group in members.chunk_by(|(one, _), (other, _)| one == other) {
             if group.len() < self.fewest {

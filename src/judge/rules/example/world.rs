@@ -6,6 +6,7 @@ use evidence::{
     Evidence, FORMAT, History, Kind, Log, ProfileHistory, Requested, SliceHistory, Window,
     api::{Edition, ObjectKind, Role, names},
     runs::of_other_runs,
+    strict,
 };
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
@@ -15,7 +16,6 @@ use super::{
     consumer::PublishedObjects,
     objects::{self, ExampleObjects, ExampleStep},
     records::{self, Fields, ReadRecord, each_record, entries, mapping, patched},
-    strictly,
     times::{BASE, moment, take},
 };
 
@@ -81,8 +81,8 @@ impl ExampleWorld {
         let requested = self.requested(is_watched);
 
         let [profiles, slices] = self.objects(length)?;
-        let mut profiles: Vec<ProfileHistory> = strictly(names::KIND, &profiles)?;
-        let mut slices: Vec<SliceHistory> = strictly(names::PLACEMENT_KIND, &slices)?;
+        let mut profiles = strict::profiles(&profiles)?;
+        let mut slices = strict::slices(&slices)?;
         if self.fields.get("window").is_some_and(Value::is_null) {
             remove_times(&mut profiles)?;
             remove_times(&mut slices)?;
@@ -106,7 +106,7 @@ impl ExampleWorld {
         }
         self.records(window)?;
         let whole = json!({"header": header, "namespaces": namespaces, "secrets": secrets});
-        let mut evidence: Evidence = strictly("evidence", &patched(whole, self.fields))?;
+        let mut evidence = strict::evidence(&patched(whole, self.fields))?;
 
         let run = evidence.driver.as_ref().map(|driver| driver.run.as_str());
         evidence.header.other_runs = of_other_runs(&profiles, run);
