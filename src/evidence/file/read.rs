@@ -98,7 +98,7 @@ fn check_format(line: &[u8], place: FilePlace<'_>) -> Result<(), InputError> {
         return Ok(());
     }
     Err(place.content(format_args!(
-        ": the format is `{format}`, expected `{FORMAT}`: `ci/convert-evidence` of the repository converts older files"
+        ": the format is `{format}`, expected `{FORMAT}`: record it again, or judge it with the suite that wrote it"
     )))
 }
 

@@ -300,7 +300,7 @@ fn unknown_records_are_skipped_and_other_formats_refused() {
     for version in ["v1", "v2", "v3.1", "v30"] {
         let other = format!("conformance.clusterprofile/evidence/{version}");
         let message = refused(text.replacen(FORMAT, &other, 1));
-        let expected = format!("x:1: the format is `{other}`, expected `{FORMAT}`: `ci/convert-evidence` of");
+        let expected = format!("x:1: the format is `{other}`, expected `{FORMAT}`: record it again");
         assert!(message.starts_with(&expected), "{message}");
     }
 }
