@@ -87,6 +87,20 @@ impl<'a> Certificate<'a> {
     }
 }
 
+impl<'a> Extension<'a> {
+    fn read(extension: AnyRef<'a>) -> Result<Self> {
+        let mut fields = SliceReader::new(extension.value())?;
+        let id = AnyRef::decode(&mut fields)?.value();
+        let mut value = AnyRef::decode(&mut fields)?;
+        // Whether it is critical may be absent.
+        if value.tag() == Tag::Boolean {
+            value = AnyRef::decode(&mut fields)?;
+        }
+        let value = value.value();
+        Ok(Self { id, value })
+    }
+}
+
 /// Reads a time as seconds since 1970.
 fn seconds(times: &mut SliceReader<'_>) -> Result<u64> {
     let time = AnyRef::decode(times)?;
@@ -99,28 +113,16 @@ fn seconds(times: &mut SliceReader<'_>) -> Result<u64> {
     Ok(since_1970.as_secs())
 }
 
-/// Reads what follows the public key.
+/// Reads what follows the public key: unique identifiers, and extensions.
 fn extensions<'a>(fields: &mut SliceReader<'a>) -> Result<Vec<Extension<'a>>> {
     let mut extensions = Vec::new();
     while !fields.is_finished() {
         let field = AnyRef::decode(fields)?;
-        // Other fields are the unique identifiers.
         if field.tag().number().value() == 3 {
-            for extension in elements(field.value())? {
-                let mut extension = SliceReader::new(extension.value())?;
-                let id = AnyRef::decode(&mut extension)?.value();
-                let mut value = AnyRef::decode(&mut extension)?;
-                if value.tag() == Tag::Boolean {
-                    value = AnyRef::decode(&mut extension)?;
-                }
-                extensions.push(Extension {
-                    id,
-                    value: value.value(),
-                });
-            }
+            extensions = elements(field.value())?;
         }
     }
-    Ok(extensions)
+    extensions.into_iter().map(Extension::read).collect()
 }
 
 /// The elements of a sequence.
