@@ -1,7 +1,7 @@
 //! What rules and the search for credentials read of an X.509 certificate (RFC 5280, section 4.1).
 
 use der::{
-    Decode as _, Reader as _, Result, SliceReader, Tag, Tagged as _,
+    Decode as _, Tag, Tagged as _,
     asn1::{AnyRef, GeneralizedTime, UtcTime},
 };
 
@@ -12,55 +12,50 @@ const ANY_USAGE: &[u8] = &[0x55, 0x1d, 0x25, 0];
 const SERVER_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
 const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
 
-/// A certificate, whose signature is not checked.
+/// A certificate. Its signature is not checked.
 pub struct Certificate<'a> {
-    validity: &'a [u8],
+    validity: AnyRef<'a>,
     extensions: Vec<Extension<'a>>,
 }
 
 struct Extension<'a> {
-    id: &'a [u8],
-    value: &'a [u8],
+    id: AnyRef<'a>,
+    value: AnyRef<'a>,
 }
 
 impl<'a> Certificate<'a> {
-    /// Reads the certificate that `der` begins with. Returns what follows it, too.
-    ///
-    /// # Errors
-    ///
-    /// If `der` does not begin with a certificate.
-    pub fn read(der: &'a [u8]) -> Result<(Self, &'a [u8])> {
-        let (certificate, rest) = AnyRef::from_der_partial(der)?;
-        let mut fields = SliceReader::new(certificate.value())?;
-        let signed = AnyRef::decode(&mut fields)?;
-        Ok((Self::signed(&mut SliceReader::new(signed.value())?)?, rest))
-    }
-
-    /// Reads the fields of a `TBSCertificate`.
-    fn signed(fields: &mut SliceReader<'a>) -> Result<Self> {
+    /// Reads the certificate that `der` begins with, if it does. Returns what follows it, too.
+    pub fn read(der: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (certificate, rest) = AnyRef::from_der_partial(der).ok()?;
+        let (signed, _signature) = AnyRef::from_der_partial(certificate.value()).ok()?;
+        let fields = elements(signed)?;
         // The version may be absent.
-        if AnyRef::decode(fields)?.tag() != Tag::Integer {
-            let _serial_number = AnyRef::decode(fields)?;
-        }
-        let _signature = AnyRef::decode(fields)?;
-        let _issuer = AnyRef::decode(fields)?;
-        let validity = AnyRef::decode(fields)?.value();
-        let _subject = AnyRef::decode(fields)?;
-        let _public_key = AnyRef::decode(fields)?;
-        Ok(Self {
+        let version = usize::from(fields.first()?.tag() != Tag::Integer);
+        let [
+            _serial,
+            _algorithm,
+            _issuer,
             validity,
-            extensions: extensions(fields)?,
-        })
+            _subject,
+            _key,
+            optional @ ..,
+        ] = &fields[version..]
+        else {
+            return None;
+        };
+        let certificate = Self {
+            validity: *validity,
+            extensions: extensions(optional)?,
+        };
+        Some((certificate, rest))
     }
 
-    /// `notBefore` and `notAfter`, in seconds since 1970; 0 for a time before.
-    ///
-    /// # Errors
-    ///
-    /// If one of them is not a time.
-    pub fn validity(&self) -> Result<(u64, u64)> {
-        let mut times = SliceReader::new(self.validity)?;
-        Ok((seconds(&mut times)?, seconds(&mut times)?))
+    /// `notBefore` and `notAfter`, in seconds since 1970; 0 for a time before. `None` if one of them is not a time.
+    pub fn validity(&self) -> Option<(u64, u64)> {
+        let [not_before, not_after] = elements(self.validity)?[..] else {
+            return None;
+        };
+        Some((seconds(not_before)?, seconds(not_after)?))
     }
 
     /// Returns `true` for a certificate of a certificate authority.
@@ -80,59 +75,56 @@ impl<'a> Certificate<'a> {
 
     /// The elements of an extension's sequence; none if it is absent or malformed.
     fn extension(&self, id: &[u8]) -> Vec<AnyRef<'a>> {
-        let extension = self.extensions.iter().find(|extension| extension.id == id);
+        let extension = self
+            .extensions
+            .iter()
+            .find(|extension| extension.id.value() == id);
         extension
-            .and_then(|extension| elements(extension.value).ok())
+            .and_then(|extension| elements(AnyRef::from_der(extension.value.value()).ok()?))
             .unwrap_or_default()
     }
 }
 
+/// Reads the extensions among the optional fields, which may be identifiers, too.
+fn extensions<'a>(optional: &[AnyRef<'a>]) -> Option<Vec<Extension<'a>>> {
+    let Some(extensions) = optional.iter().find(|field| field.tag().number().value() == 3) else {
+        return Some(Vec::new());
+    };
+    let extensions = elements(AnyRef::from_der(extensions.value()).ok()?)?;
+    extensions.into_iter().map(Extension::read).collect()
+}
+
 impl<'a> Extension<'a> {
-    fn read(extension: AnyRef<'a>) -> Result<Self> {
-        let mut fields = SliceReader::new(extension.value())?;
-        let id = AnyRef::decode(&mut fields)?.value();
-        let mut value = AnyRef::decode(&mut fields)?;
-        // Whether it is critical may be absent.
-        if value.tag() == Tag::Boolean {
-            value = AnyRef::decode(&mut fields)?;
-        }
-        let value = value.value();
-        Ok(Self { id, value })
+    /// Between its id and its value, it may say whether it is critical.
+    fn read(extension: AnyRef<'a>) -> Option<Self> {
+        let [id, .., value] = elements(extension)?[..] else {
+            return None;
+        };
+        Some(Self { id, value })
     }
 }
 
 /// Reads a time as seconds since 1970.
-fn seconds(times: &mut SliceReader<'_>) -> Result<u64> {
-    let time = AnyRef::decode(times)?;
+fn seconds(time: AnyRef<'_>) -> Option<u64> {
     let since_1970 = match time.tag() {
         // From 1950 to 1969: the year has two digits.
-        Tag::UtcTime if matches!(time.value(), [b'5' | b'6', ..]) => return Ok(0),
-        Tag::UtcTime => time.decode_as::<UtcTime>()?.to_unix_duration(),
-        _ => time.decode_as::<GeneralizedTime>()?.to_unix_duration(),
+        Tag::UtcTime if matches!(time.value(), [b'5' | b'6', ..]) => return Some(0),
+        Tag::UtcTime => time.decode_as::<UtcTime>().ok()?.to_unix_duration(),
+        _ => time.decode_as::<GeneralizedTime>().ok()?.to_unix_duration(),
     };
-    Ok(since_1970.as_secs())
+    Some(since_1970.as_secs())
 }
 
-/// Reads what follows the public key: unique identifiers, and extensions.
-fn extensions<'a>(fields: &mut SliceReader<'a>) -> Result<Vec<Extension<'a>>> {
-    let mut extensions = Vec::new();
-    while !fields.is_finished() {
-        let field = AnyRef::decode(fields)?;
-        if field.tag().number().value() == 3 {
-            extensions = elements(field.value())?;
-        }
-    }
-    extensions.into_iter().map(Extension::read).collect()
-}
-
-/// The elements of a sequence.
-fn elements(sequence: &[u8]) -> Result<Vec<AnyRef<'_>>> {
-    let mut reader = SliceReader::new(AnyRef::from_der(sequence)?.value())?;
+/// The elements of a sequence; `None` if one of them is malformed.
+fn elements(sequence: AnyRef<'_>) -> Option<Vec<AnyRef<'_>>> {
+    let mut rest = sequence.value();
     let mut elements = Vec::new();
-    while !reader.is_finished() {
-        elements.push(AnyRef::decode(&mut reader)?);
+    while !rest.is_empty() {
+        let (element, after) = AnyRef::from_der_partial(rest).ok()?;
+        elements.push(element);
+        rest = after;
     }
-    Ok(elements)
+    Some(elements)
 }
 
 #[cfg(test)]
@@ -166,7 +158,7 @@ mod tests {
             let mut der = certified(&params);
             der.extend(b"more");
             let (certificate, rest) = Certificate::read(&der).expect("a certificate");
-            assert_eq!(certificate.validity(), Ok((not_before, 253_402_214_400)));
+            assert_eq!(certificate.validity(), Some((not_before, 253_402_214_400)));
             assert_eq!(rest, b"more");
         }
     }
@@ -196,7 +188,7 @@ mod tests {
         #[test]
         fn no_certificate_is_read_where_bytes_are_missing(length in 0..300_usize) {
             let der = der(IsCa::NoCa, &[Purpose::ClientAuth]);
-            prop_assert!(Certificate::read(&der[..length.min(der.len() - 1)]).is_err());
+            prop_assert!(Certificate::read(&der[..length.min(der.len() - 1)]).is_none());
         }
 
         #[test]
@@ -207,7 +199,7 @@ mod tests {
             for (index, byte) in changes {
                 *index.get_mut(&mut der) = byte;
             }
-            if let Ok((certificate, _)) = Certificate::read(&der) {
+            if let Some((certificate, _)) = Certificate::read(&der) {
                 let _ = (certificate.is_ca(), certificate.is_for_clients_only(), certificate.validity());
             }
         }

@@ -293,7 +293,7 @@ fn put_in_order<T: Judged>(objects: &mut [&T], places: &HashMap<&str, usize>) {
     objects.sort_by_key(|object| places.get(&*object.metadata().uid));
 }
 
-/// Sorts by key alone: what has the same key keeps its order.
+/// Sorts by key alone: members with equal keys keep their order.
 fn sort_by_key<T, K: Ord>(members: &mut [KeyedHistory<T, K>]) {
     members.sort_by(|(one, _), (other, _)| one.cmp(other));
 }

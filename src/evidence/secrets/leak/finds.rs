@@ -159,7 +159,7 @@ fn is_client_certificate(der: &[u8]) -> bool {
         return false;
     }
     Certificate::read(der)
-        .is_ok_and(|(certificate, _)| certificate.is_for_clients_only() && !certificate.is_ca())
+        .is_some_and(|(certificate, _)| certificate.is_for_clients_only() && !certificate.is_ca())
 }
 
 fn web_tokens(text: &str, finds: &mut Vec<Find>) {

@@ -300,8 +300,8 @@ fn validities(ca_data: &str) -> Vec<(Micros, Micros)> {
     let pem = decode_base64(ca_data).unwrap_or_default();
     let blocks = CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok);
     let validities = blocks.filter_map(|der| {
-        let (certificate, rest) = Certificate::read(&der).ok()?;
-        let (not_before, not_after) = certificate.validity().ok()?;
+        let (certificate, rest) = Certificate::read(&der)?;
+        let (not_before, not_after) = certificate.validity()?;
         let period = (
             not_before.cast_signed() * SECOND,
             not_after.cast_signed() * SECOND,
